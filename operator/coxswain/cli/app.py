@@ -1,0 +1,33 @@
+"""The commands of `cox`, put together, and what happens when one fails.
+
+An InputError is the user's to mend: its one sentence goes to standard error and the exit code is 2. Anything else is a
+defect of ours and keeps its traceback.
+"""
+
+import sys
+
+import typer
+
+from coxswain.core.errors import InputError
+
+app = typer.Typer(
+    name="cox",
+    help="Design, run and analyse training experiments; forecast and steer training jobs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Design, run and analyse training experiments; forecast and steer training jobs."""
+
+
+def main() -> None:
+    """Run `cox` with the arguments of this process."""
+    try:
+        app()
+    except InputError as error:
+        print(f"cox: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,93 @@
+"""How results leave `cox`: a table for people, JSON or CSV for programs.
+
+A result is a list of `Table`s, which people see one below the other, and one JSON document with stable names. CSV has
+room for one table only, so a command says which of its tables that is: the first.
+"""
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+
+class Format(StrEnum):
+    """What -o takes."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows of plain values, with sentences below that a reader should not miss."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str] = field(default=())
+
+
+def emit(output: Format, tables: Sequence[Table], document: Mapping[str, Any]) -> None:
+    """Print a result in the asked-for form to standard output."""
+    if output is Format.JSON:
+        print(json.dumps(_jsonable(document), indent=2, ensure_ascii=False, allow_nan=False))
+    elif output is Format.CSV:
+        writer = csv.writer(sys.stdout)
+        writer.writerow(tables[0].columns)
+        writer.writerows(tables[0].rows)
+    else:
+        # A console of its own, made now: it measures the terminal as it is, and tests may capture it.
+        console = Console()
+        for table in tables:
+            _print_table(console, table)
+
+
+def _print_table(console: Console, table: Table) -> None:
+    rich_table = RichTable(title=table.title, title_justify="left", title_style="bold")
+    for index, column in enumerate(table.columns):
+        numeric = bool(table.rows) and all(
+            isinstance(row[index], (int, float)) or row[index] is None for row in table.rows
+        )
+        rich_table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in table.rows:
+        rich_table.add_row(*(_cell(value) for value in row))
+    console.print(rich_table)
+    for note in table.notes:
+        console.print(note, markup=False, highlight=False)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.0f}"
+        case _:
+            return str(value)
+
+
+def _jsonable(value: Any) -> Any:
+    """Plain JSON values; what is not a number (an F without error degrees of freedom) becomes null."""
+    match value:
+        case Mapping():
+            return {str(key): _jsonable(item) for key, item in value.items()}
+        case str() | bool() | int() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Sequence():
+            return [_jsonable(item) for item in value]
+        case _ if hasattr(value, "item"):  # a number of numpy's
+            return _jsonable(value.item())
+        case _:
+            return str(value)
