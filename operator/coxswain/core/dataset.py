@@ -9,23 +9,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Coding, Factor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dataset:
-    """Measurements with their factors and response; `frame` has exactly those columns, and `unit`."""
+    """Measurements with their factors and response; `frame` has exactly those columns.
+
+    `units` has the number of the experimental unit each measurement belongs to, counted from 0; `rows` its place in
+    the table it came from, counted from 1. `grouped` says whether a group column defined the units. `dropped` counts
+    the rows left out because they had no response.
+    """
 
     frame: pd.DataFrame
     response: str
     factors: tuple[Factor, ...]
+    units: npt.NDArray[np.int_]
+    rows: npt.NDArray[np.int_]
+    grouped: bool = False
     dropped: int = 0
 
     @property
-    def y(self) -> np.ndarray:
+    def y(self) -> npt.NDArray[np.float64]:
         """The response."""
         return self.frame[self.response].to_numpy(dtype=float)
 
@@ -33,11 +42,6 @@ class Dataset:
     def settings(self) -> pd.DataFrame:
         """The factors' columns."""
         return self.frame[[factor.name for factor in self.factors]]
-
-    @property
-    def units(self) -> np.ndarray:
-        """The number of the experimental unit each measurement belongs to, counted from 0."""
-        return self.frame["unit"].to_numpy()
 
 
 def make_dataset(
@@ -54,46 +58,71 @@ def make_dataset(
     Raises:
         InputError: in one sentence that names the column to mend.
     """
-    _require_columns(table, [response, *factors, *([group] if group else [])])
-    if response in factors:
-        raise InputError(f"column {response} is both the response and a factor; name it once.")
+    codings = codings or {}
+    _check_names(table, response, factors, group, codings)
+    rows = np.arange(1, len(table) + 1)
     complete = table
     if drop_missing:
-        complete = table.dropna(subset=[response])
-    for column in (response, *factors):
-        missing = int(complete[column].isna().sum())
-        if missing:
-            raise InputError(
-                f"column {column} has {missing} missing value{'s' if missing > 1 else ''}; "
-                "fill them in or leave those rows out."
-            )
+        measured = table[response].notna().to_numpy()
+        complete, rows = table[measured], rows[measured]
     if complete.empty:
         raise InputError(f"no rows have a value in column {response}; add measurements.")
-    frame = complete[[*factors]].copy()
+    named = [response, *factors, *([group] if group else [])]
+    for column in named:
+        _refuse_missing(complete[column])
+
+    made = tuple(_factor(complete[name], codings.get(name, Coding.LINEAR)) for name in factors)
+    frame = pd.DataFrame({f.name: complete[f.name].astype(float if f.is_numeric else str) for f in made})
     frame[response] = _finite_numbers(complete[response])
-    unit_keys = [group] if group else list(factors)
-    frame["unit"] = complete.groupby(unit_keys, sort=False, dropna=False).ngroup().to_numpy()
-    made = tuple(_factor(frame[name], (codings or {}).get(name, Coding.LINEAR)) for name in factors)
-    for factor in made:
-        frame[factor.name] = frame[factor.name].astype(float if factor.is_numeric else str)
-    return Dataset(frame.reset_index(drop=True), response, made, dropped=len(table) - len(complete))
+    units = complete.groupby([group] if group else list(factors), sort=False).ngroup().to_numpy(dtype=int)
+    return Dataset(
+        frame.reset_index(drop=True),
+        response,
+        made,
+        units=units,
+        rows=rows,
+        grouped=group is not None,
+        dropped=len(table) - len(complete),
+    )
 
 
-def _require_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
-    for name in names:
+def _check_names(
+    table: pd.DataFrame, response: str, factors: Sequence[str], group: str | None, codings: Mapping[str, Coding]
+) -> None:
+    if not factors:
+        raise InputError("no factor is named; name at least one column that explains the response.")
+    for name in (response, *factors, *([group] if group else [])):
         if name not in table.columns:
             raise InputError(f"there is no column {name}; the columns are {', '.join(map(str, table.columns))}.")
-    repeated = sorted({name for name in names if list(names).count(name) > 1})
+    if response in factors:
+        raise InputError(f"column {response} is both the response and a factor; name it once.")
+    repeated = sorted({name for name in factors if list(factors).count(name) > 1})
     if repeated:
-        raise InputError(f"column {repeated[0]} is named twice; name it once.")
+        raise InputError(f"factor {repeated[0]} is named twice; name it once.")
+    if group == response:
+        raise InputError(f"column {response} is both the response and the group; name it once.")
+    for name in codings:
+        if name not in factors:
+            raise InputError(
+                f"a coding is given for {name}, which is not a factor; the factors are {', '.join(factors)}."
+            )
 
 
-def _finite_numbers(column: pd.Series) -> np.ndarray:
+def _refuse_missing(column: pd.Series) -> None:
+    missing = int(column.isna().sum())
+    if missing:
+        raise InputError(
+            f"column {column.name} has {missing} missing value{'s' if missing > 1 else ''}; "
+            "fill them in or leave those rows out."
+        )
+
+
+def _finite_numbers(column: pd.Series) -> npt.NDArray[np.float64]:
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     bad = ~np.isfinite(numbers)
     if bad.any():
         example = column.to_numpy()[bad][0]
-        raise InputError(f"column {column.name} must be numbers, but has {example!r}; correct or leave out that row.")
+        raise InputError(f"column {column.name} must be numbers, but has {example}; correct or leave out that row.")
     return numbers
 
 
@@ -102,6 +131,5 @@ def _factor(column: pd.Series, coding: Coding) -> Factor:
     if column.nunique() < 2:
         raise InputError(f"factor {name} has only one value ({column.iloc[0]}); leave it out or vary it.")
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        numbers = _finite_numbers(column)
-        return Factor(name, levels=tuple(sorted(set(numbers.tolist()))), coding=coding)
+        return Factor(name, levels=tuple(sorted(set(_finite_numbers(column).tolist()))), coding=coding)
     return Factor(name, categories=tuple(sorted(map(str, column.unique()))), coding=coding)
