@@ -28,8 +28,8 @@ class Dataset:
     frame: pd.DataFrame
     response: str
     factors: tuple[Factor, ...]
-    units: npt.NDArray[np.int_]
-    rows: npt.NDArray[np.int_]
+    units: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
     grouped: bool = False
     dropped: int = 0
 
@@ -60,7 +60,7 @@ def make_dataset(
     """
     codings = codings or {}
     _check_names(table, response, factors, group, codings)
-    rows = np.arange(1, len(table) + 1)
+    rows = np.arange(1, len(table) + 1, dtype=np.int64)
     complete = table
     if drop_missing:
         measured = table[response].notna().to_numpy()
@@ -74,7 +74,7 @@ def make_dataset(
     made = tuple(_factor(complete[name], codings.get(name, Coding.LINEAR)) for name in factors)
     frame = pd.DataFrame({f.name: complete[f.name].astype(float if f.is_numeric else str) for f in made})
     frame[response] = _finite_numbers(complete[response])
-    units = complete.groupby([group] if group else list(factors), sort=False).ngroup().to_numpy(dtype=int)
+    units = complete.groupby([group] if group else list(factors), sort=False).ngroup().to_numpy().astype(np.int64)
     return Dataset(
         frame.reset_index(drop=True),
         response,
