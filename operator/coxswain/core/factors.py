@@ -30,6 +30,8 @@ class Factor:
     levels: tuple[float, ...] = ()
     categories: tuple[str, ...] = ()
     coding: Coding = Coding.LINEAR
+    whole: bool = False
+    """Whether only whole numbers make sense, as for workers, epochs or a batch size."""
 
     def __post_init__(self) -> None:
         if bool(self.levels) == bool(self.categories):
@@ -42,6 +44,8 @@ class Factor:
             raise InputError(f"factor {self.name}: levels must be finite numbers.")
         if self.coding is Coding.LOG and (self.categories or min(self.levels) <= 0):
             raise InputError(f"factor {self.name}: coding Log needs numeric levels above 0; use coding Linear.")
+        if self.whole and any(not level.is_integer() for level in map(float, self.levels)):
+            raise InputError(f"factor {self.name}: levels must be whole numbers.")
         object.__setattr__(self, "levels", tuple(sorted(float(level) for level in self.levels)))
 
     @property
@@ -65,13 +69,17 @@ class Factor:
         return (2 * self._scale(value) - low - high) / (high - low)
 
     def decode(self, coded: float) -> float:
-        """The numeric value at a place in coded units; exact at the levels, so that a row names a level as given."""
+        """The numeric value at a place in coded units, the nearest whole one if the factor is whole.
+
+        It is exact at the levels, so that a row names a level as given.
+        """
         for level in self.levels:
             if math.isclose(self.code(level), coded, abs_tol=1e-9):
                 return level
         low, high = self._scale(self.levels[0]), self._scale(self.levels[-1])
         scaled = (low + high + coded * (high - low)) / 2
-        return math.exp(scaled) if self.coding is Coding.LOG else scaled
+        value = math.exp(scaled) if self.coding is Coding.LOG else scaled
+        return float(math.floor(value + 0.5)) if self.whole else value
 
     def _scale(self, value: float) -> float:
         if self.coding is Coding.LINEAR:
