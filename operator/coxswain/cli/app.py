@@ -8,6 +8,7 @@ import sys
 
 import typer
 
+from coxswain.cli.queue import queue
 from coxswain.core.errors import InputError
 
 app = typer.Typer(
@@ -22,6 +23,9 @@ app = typer.Typer(
 @app.callback()
 def _root() -> None:
     """Design, run and analyse training experiments; forecast and steer training jobs."""
+
+
+app.command()(queue)
 
 
 def main() -> None:

@@ -1,0 +1,122 @@
+"""What the records of finished jobs say about a queue: rates and moments with intervals, and what was measured.
+
+The arrival rate has the exact interval of a Poisson stream, the mean service time Student's. The variability has an
+error by the delta method, its interval on the logarithm because it cannot be negative; where a few long jobs dominate,
+it takes many jobs for that interval to be wide enough. Waits and responses are means without an interval: waits of
+successive jobs are correlated, and one history of a busy queue tells little of how much another would differ.
+
+The number of servers, where it is not given, is the most jobs that ever ran at once: a lower bound, reached soon in a
+queue that is sometimes full.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from coxswain.core.errors import InputError
+from coxswain.core.queueing.formulas import Queue
+from coxswain.core.queueing.records import JobRecords
+
+_FEWEST_JOBS = 4  # three gaps: the fewest whose variability has an error
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its standard error and interval."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class QueueEstimate:
+    """A queue as its records show it: first what the formulas start from, then what they should come to."""
+
+    jobs: int
+    servers: int
+    servers_inferred: bool
+    arrival_rate: Estimate
+    service_time: Estimate
+    service_cv2: Estimate
+    gap_cv2: Estimate
+    """Variability of the times between arrivals: 1 for a Poisson stream."""
+    p_queue: float
+    """The share of jobs that found every server taken when they came."""
+    wait_time: float
+    response_time: float
+    number_in_queue: float
+    number_in_system: float
+
+    @property
+    def utilization(self) -> float:
+        """The share of the servers' capacity that the jobs ask for."""
+        return self.arrival_rate.value * self.service_time.value / self.servers
+
+    @property
+    def looks_poisson(self) -> bool:
+        """Whether the variability of the times between arrivals agrees with a Poisson stream."""
+        return self.gap_cv2.low <= 1 <= self.gap_cv2.high
+
+    def queue(self, *, exponential: bool = False) -> Queue:
+        """The queue the formulas solve: M/G/k with the estimated variability, or M/M/k."""
+        cv2 = 1.0 if exponential else self.service_cv2.value
+        return Queue(self.arrival_rate.value, 1 / self.service_time.value, self.servers, cv2)
+
+
+def estimate(records: JobRecords, servers: int | None = None, confidence: float = 0.95) -> QueueEstimate:
+    """Estimate a queue from its records; the number of servers is the most jobs at once unless it is given."""
+    jobs = len(records.arrival)
+    if jobs < _FEWEST_JOBS:
+        raise InputError(f"there are {jobs} jobs, too few to estimate from; give at least {_FEWEST_JOBS}.")
+    if not records.gaps.any():
+        raise InputError("column arrival: all jobs arrived at the same time, which has no rate; give their true times.")
+    if not records.services.any():
+        raise InputError("column end: every job ended as it started; give the times at which they truly ended.")
+    if servers is not None and servers < records.most_at_once:
+        raise InputError(f"{records.most_at_once} jobs ran at the same time; give that many servers or more.")
+    observed = float(records.end.max() - records.arrival[0])
+    taken = records.most_at_once if servers is None else servers
+    return QueueEstimate(
+        jobs=jobs,
+        servers=taken,
+        servers_inferred=servers is None,
+        arrival_rate=_poisson_rate(jobs - 1, float(records.gaps.sum()), confidence),
+        service_time=_mean(records.services, confidence),
+        service_cv2=_cv2(records.services, confidence),
+        gap_cv2=_cv2(records.gaps, confidence),
+        p_queue=float((records.found_on_arrival >= taken).mean()),
+        wait_time=float(records.waits.mean()),
+        response_time=float(records.responses.mean()),
+        number_in_queue=float(records.waits.sum()) / observed,
+        number_in_system=float(records.responses.sum()) / observed,
+    )
+
+
+def _poisson_rate(events: int, time: float, confidence: float) -> Estimate:
+    """Twice the rate times the time that `events` gaps took has the chi-squared distribution with 2 * events df."""
+    rate = events / time
+    low, high = stats.chi2.interval(confidence, 2 * events)
+    return Estimate(rate, rate / math.sqrt(events), float(low) / (2 * time), float(high) / (2 * time))
+
+
+def _mean(values: np.ndarray, confidence: float) -> Estimate:
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    reach = error * float(stats.t.ppf((1 + confidence) / 2, len(values) - 1))
+    return Estimate(mean, error, mean - reach, mean + reach)
+
+
+def _cv2(values: np.ndarray, confidence: float) -> Estimate:
+    """Variance over squared mean; its error is the spread of how much each value pulls at it (the delta method)."""
+    mean, variance = float(values.mean()), float(values.var(ddof=1))
+    cv2 = variance / mean**2
+    if cv2 == 0:
+        return Estimate(0.0, 0.0, 0.0, 0.0)
+    off = values - mean
+    pulls = (off**2 - variance) / mean**2 - 2 * cv2 * off / mean
+    error = float(pulls.std(ddof=1)) / math.sqrt(len(values))
+    reach = math.exp(float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error / cv2)
+    return Estimate(cv2, error, cv2 / reach, cv2 * reach)
