@@ -28,9 +28,10 @@ def main() -> int:
 def up() -> None:
     """Start the cluster and leave it running."""
     began = time.monotonic()
-    lifecycle.up().stay()
-    print(f"# Kubernetes is up ({time.monotonic() - began:.0f} s); stop it with: make cluster-down")
+    lifecycle.up().say("stay")
+    print(f"# Kubernetes is up after {time.monotonic() - began:.0f} s; `make cluster-down` stops it.")
     print(f"export KUBECONFIG={places.KUBECONFIG}")
+    print(f"export PATH={binary.programs()}:$PATH  # kubectl and helm that fit")
 
 
 def down() -> None:
@@ -46,7 +47,10 @@ def status() -> None:
 def build() -> None:
     """Fill the caches."""
     packages.ensure()
-    print(f"The programs are in {binary.programs()}, an image in {images.busybox()}")
+    programs = binary.programs()
+    for name in images.RECIPES:
+        images.archive(name)
+    print(f"All that a local cluster needs is there; kubectl, helm and the rest are in {programs}")
 
 
 if __name__ == "__main__":

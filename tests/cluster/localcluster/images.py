@@ -8,32 +8,46 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.localcluster import places, store
 from tests.cluster.localcluster.errors import ClusterError
 
 IMAGES = places.REPOSITORY / "images"
-BUSYBOX = "localhost/coxswain/busybox:latest"
 
 
-def busybox() -> Path:
-    """The archive of an image with a shell and little else; also what holds a pod's network."""
-    program = shutil.which("busybox")
-    assert program is not None
-    return build(BUSYBOX, IMAGES / "busybox", extra={"busybox": Path(program)})
+@dataclass(frozen=True)
+class Recipe:
+    """What an image is made from beside its own folder: a base, and files that are put next to its Dockerfile."""
+
+    base: str
+    files: Mapping[str, Path] = field(default_factory=dict)
 
 
-def build(name: str, context: Path, *, base: str = "scratch", extra: Mapping[str, Path] | None = None) -> Path:
-    """The archive of an image, built first if its Dockerfile, context, base or extra files are new."""
-    files = {path.relative_to(context).as_posix(): path for path in sorted(context.rglob("*")) if path.is_file()}
-    files.update(extra or {})
-    key = store.fingerprint(files.values(), name, base, *files)
-    return store.obtain(f"image-{key}", lambda folder: _build(folder, name, base, files)) / "image.tar"
+RECIPES = {
+    "busybox": Recipe("scratch", {"busybox": Path("/bin/busybox")}),
+}
+
+
+def reference(name: str, registry: str = "localhost/coxswain") -> str:
+    """What pods call an image."""
+    return f"{registry}/{name}:latest"
+
+
+def archive(name: str) -> Path:
+    """The archive of an image, built first if its folder, its base or one of its files is new."""
+    recipe = RECIPES[name]
+    folder = IMAGES / name
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    files |= recipe.files
+    key = store.fingerprint(files, name, recipe.base)
+    return store.obtain(f"image-{name}-{key}", lambda made: _build(made, name, recipe.base, files)) / "image.tar"
 
 
 def _build(folder: Path, name: str, base: str, files: Mapping[str, Path]) -> None:
     print(f"Building the image {name} …", flush=True)
+    tag = reference(name)
     with tempfile.TemporaryDirectory() as context, tempfile.TemporaryDirectory() as storage:
         for place, path in files.items():
             target = Path(context, place)
@@ -41,8 +55,8 @@ def _build(folder: Path, name: str, base: str, files: Mapping[str, Path]) -> Non
             shutil.copy(path, target)
         # Its own storage, thrown away afterwards, without a driver that mounts: nothing is left on the machine.
         buildah = ["buildah", f"--root={storage}/root", f"--runroot={storage}/run", "--storage-driver=vfs"]
-        _run(*buildah, "build", "--isolation=chroot", f"--build-arg=BASE={base}", f"--tag={name}", context)
-        _run(*buildah, "push", "--disable-compression", name, f"oci-archive:{folder / 'image.tar'}:{name}")
+        _run(*buildah, "build", "--isolation=chroot", f"--build-arg=BASE={base}", f"--tag={tag}", context)
+        _run(*buildah, "push", "--disable-compression", tag, f"oci-archive:{folder / 'image.tar'}:{tag}")
 
 
 def load(archive: Path) -> None:

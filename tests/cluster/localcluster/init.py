@@ -13,72 +13,68 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
 import urllib.request
 
-from tests.cluster.localcluster import components, places
+from tests.cluster.localcluster import components, credentials, places
 from tests.cluster.localcluster.components import Component
 
 STATUS = places.STATE / "status.json"
 PATIENCE_SECONDS = 120
 
 
+class NotReadyError(Exception):
+    """A component ended or did not answer in time; it is the last one in the status."""
+
+
 class Status:
-    """What is known about the components, kept in a file that is always whole."""
+    """What became of the components, kept in a file that is whole at any moment."""
 
     def __init__(self) -> None:
-        self._exits: dict[str, int | None] = {}
-        self._pids: dict[str, int] = {}
         self._phase = "starting"
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._exits: dict[str, int] = {}
 
-    def started(self, name: str, pid: int) -> None:
+    def started(self, name: str, process: "subprocess.Popen[bytes]") -> None:
         """A component runs."""
-        self._pids[name], self._exits[name] = pid, None
+        self._processes[name] = process
         self._write()
 
     def ended(self, pid: int, code: int) -> None:
-        """A child ended; most are not components but orphans of theirs."""
-        for name, known in self._pids.items():
-            if known == pid and self._exits[name] is None:
+        """A child ended; it need not be a component: orphans of any depth become children of a first process."""
+        for name, process in self._processes.items():
+            if process.pid == pid:
                 self._exits[name] = code
                 self._write()
 
-    def phase(self, phase: str) -> None:
+    def enter(self, phase: str) -> None:
         """The whole is `running`, or has `failed`."""
         self._phase = phase
         self._write()
 
     def _write(self) -> None:
-        content = {
-            "phase": self._phase,
-            "components": {name: {"pid": self._pids[name], "exit": self._exits[name]} for name in self._pids},
-        }
+        parts = {name: {"pid": process.pid, "exit": self._exits.get(name)} for name, process in self._processes.items()}
         fresh = STATUS.with_suffix(".new")
-        fresh.write_text(json.dumps(content, indent=2))
+        fresh.write_text(json.dumps({"phase": self._phase, "components": parts}, indent=2))
         fresh.rename(STATUS)
 
 
 def main() -> None:
-    """Start the components, then reap what ends, for ever."""
+    """Start the components, then reap whatever ends, for ever."""
     if sys.stdin.readline().strip() != "go":
         return
     threading.Thread(target=_follow_lifeline, daemon=True).start()
-    _mount_private_folders()
+    _hide_folders()
     status = Status()
     try:
-        for component in components.load(places.STATE / "components.json"):
+        for component in components.load():
             _start(component, status)
     except NotReadyError:
-        status.phase("failed")
+        status.enter("failed")
         return
-    status.phase("running")
+    status.enter("running")
     while True:
-        pid, wait_status = os.wait()
-        status.ended(pid, os.waitstatus_to_exitcode(wait_status))
-
-
-class NotReadyError(Exception):
-    """A component ended or did not answer in time; it is the last one in the status."""
+        pid, how = os.wait()
+        status.ended(pid, os.waitstatus_to_exitcode(how))
 
 
 def _follow_lifeline() -> None:
@@ -86,19 +82,19 @@ def _follow_lifeline() -> None:
         os._exit(1)
 
 
-def _mount_private_folders() -> None:
-    """Folders in which the components leave things at fixed paths, hidden from the machine."""
+def _hide_folders() -> None:
+    """Fresh folders, seen by the cluster alone, where its programs leave things at paths nobody can choose."""
     for folder in ("/run", "/var/lib", "/var/log"):
-        subprocess.run(["mount", "-n", "-t", "tmpfs", "-o", "mode=755", "tmpfs", folder], check=True)
+        subprocess.run(["mount", "--no-mtab", "-t", "tmpfs", "-o", "mode=755", "tmpfs", folder], check=True)
 
 
 def _start(component: Component, status: Status) -> None:
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+    environment = {"PATH": f"{sys.argv[1]}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
     with (places.LOGS / f"{component.name}.log").open("ab") as log:
         process = subprocess.Popen(
             component.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd="/"
         )
-    status.started(component.name, process.pid)
+    status.started(component.name, process)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not _answers(component.ready):
         if process.poll() is not None:
@@ -110,18 +106,20 @@ def _start(component: Component, status: Status) -> None:
 
 
 def _answers(address: str) -> bool:
+    scheme, _, rest = address.partition(":")
     try:
-        if not address:
-            return True
-        if address.startswith("unix:"):
-            with socket.socket(socket.AF_UNIX) as client:
-                client.connect(address.removeprefix("unix:"))
-            return True
-        trust = ssl.create_default_context(cafile=components.API_CERTIFICATE) if address.startswith("https:") else None
-        with urllib.request.urlopen(address, timeout=5, context=trust):  # noqa: S310 - the addresses are ours
-            return True
-    except (OSError, urllib.error.URLError):
+        match scheme:
+            case "unix":
+                with socket.socket(socket.AF_UNIX) as client:
+                    client.connect(rest)
+            case "tcp":
+                socket.create_connection(("127.0.0.1", int(rest))).close()
+            case _:
+                trust = ssl.create_default_context(cafile=credentials.API_CERTIFICATE) if scheme == "https" else None
+                urllib.request.urlopen(address, timeout=5, context=trust).close()  # noqa: S310 - the addresses are ours
+    except OSError:
         return False
+    return True
 
 
 if __name__ == "__main__":

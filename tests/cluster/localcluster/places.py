@@ -11,7 +11,9 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 # Not below /run (often kept in memory) nor /var/lib, /var/log (the cluster has its own): a disk, and root's alone.
 STATE = Path("/var/cache/coxswain-cluster")
 LOCK = Path("/run/coxswain-cluster.lock")
+CONFIGURATION = STATE / "configuration"
 LOGS = STATE / "logs"
+AUDIT_LOG = LOGS / "audit.log"
 KUBECONFIG = STATE / "kubeconfig"
 CONTAINERD_SOCKET = STATE / "containerd" / "containerd.sock"
 

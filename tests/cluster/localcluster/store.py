@@ -7,20 +7,18 @@ same time can leave half of one behind.
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.cluster.localcluster import places
 
 
-def fingerprint(files: Iterable[Path], *words: str) -> str:
-    """A short name for the contents of these files, in whatever folder they lie, and these words."""
+def fingerprint(files: Mapping[str, Path], *words: str) -> str:
+    """A short name for these files, by their names and contents wherever they lie, and these words."""
     digest = hashlib.sha256()
-    for name, content in sorted((path.name, path.read_bytes()) for path in files):
-        for part in (name.encode(), content):
-            digest.update(len(part).to_bytes(8, "big") + part)
-    for word in words:
-        digest.update(len(word.encode()).to_bytes(8, "big") + word.encode())
+    parts = [part for name, path in sorted(files.items()) for part in (name.encode(), path.read_bytes())]
+    for part in (*parts, *(word.encode() for word in words)):
+        digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()[:16]
 
 
