@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 MISSING = ("", "NA", "NaN", "nan")
 
 DataFile = Annotated[Path, typer.Argument(metavar="DATA.csv", help="Measurements: a header, then one row each.")]
-Response = Annotated[str, typer.Option("--response", "-r", metavar="Y", help="The column to explain.")]
+Response = Annotated[
+    str, typer.Option("--response", "-r", metavar="Y", help="The column to explain, or an expression: 'log(time)'.")
+]
 Factors = Annotated[str, typer.Option("--factors", "-f", metavar="A,B,…", help="The columns that explain it.")]
 Group = Annotated[
     str | None,
@@ -78,6 +80,16 @@ def _numbers_or_text(column: "pd.Series[str]") -> "pd.Series[Any]":
         return pd.to_numeric(column)
     except ValueError:
         return column.str.strip()
+
+
+def with_response(table: "pd.DataFrame", response: str) -> "pd.DataFrame":
+    """The table with a column for the response where that is an expression over columns, such as `log(duration)`."""
+    from coxswain.core.expressions import parse_expression
+
+    if response in table.columns or response.isidentifier():
+        return table
+    expression = parse_expression(response, map(str, table.columns))
+    return table.assign(**{response: expression(table)})
 
 
 def split_names(text: str | None) -> list[str]:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as RichTable
 
 
@@ -46,7 +47,9 @@ def emit(output: Format, tables: Sequence[Table], document: Mapping[str, Any]) -
     else:
         # A console of its own, made now: it measures the terminal as it is, and tests may capture it.
         console = Console()
-        for table in tables:
+        for place, table in enumerate(tables):
+            if place:
+                console.print()
             _print_table(console, table)
 
 
@@ -71,9 +74,9 @@ def _cell(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case float():
-            return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.0f}"
+            return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.0f}"
         case _:
-            return str(value)
+            return escape(str(value))  # a name may have brackets, which rich would take for a style
 
 
 def _jsonable(value: Any) -> Any:

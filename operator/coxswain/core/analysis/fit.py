@@ -1,0 +1,208 @@
+"""Least squares with what an analysis of variance needs: which columns can be estimated, and against which error.
+
+Columns are taken in order; one that the columns before it already determine is aliased with them, and is left out and
+named. The rest has one solution. Everything an analysis asks next (sums of squares, variances, leverages) follows from
+the orthonormal basis of the columns and from the inverse of the normal equations, so it is computed once, here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import solve_triangular
+
+from coxswain.core.analysis.matrix import Array, ModelMatrix, model_matrix
+from coxswain.core.analysis.sample import Sample
+from coxswain.core.analysis.terms import Term
+from coxswain.core.errors import InputError
+from coxswain.core.factors import Factor
+
+# A column whose part outside the span of those before it is smaller than this share of it is aliased with them.
+ALIASED = 1e-8
+# Residuals below this share of the response's variation are rounding: the model fits exactly.
+EXACT = 1e-20
+
+
+@dataclass(frozen=True)
+class ErrorTerm:
+    """What effects are compared with: a sum of squares nobody explains, and its degrees of freedom."""
+
+    name: str
+    sum_sq: float
+    df: int
+
+    @property
+    def mean_sq(self) -> float:
+        """The variance it estimates; not a number where nothing is left to estimate it from."""
+        return self.sum_sq / self.df if self.df else float("nan")
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A column that the design cannot tell from others: it equals their sum, each times its number."""
+
+    name: str
+    term: Term
+    equals: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model. `columns` has the matrix' values, `basis` their orthonormal basis, both row by row."""
+
+    sample: Sample
+    matrix: ModelMatrix
+    aliases: tuple[Alias, ...]
+    columns: Array
+    basis: Array
+    coefficients: Array
+    inverse: Array  # of X'WX: the coefficients' covariance is the error's variance times this
+
+    @cached_property
+    def residuals(self) -> Array:
+        """What the model leaves of each value."""
+        residuals = self.sample.y - self.columns @ self.coefficients
+        if self.saturated or self.sample.weights @ residuals**2 <= EXACT * self.sample.total_sum_sq:
+            return np.zeros_like(residuals)
+        return residuals
+
+    @property
+    def saturated(self) -> bool:
+        """Whether every value is needed for a coefficient, so that none is left for an error."""
+        return len(self.sample.y) == len(self.coefficients) and self.sample.pure_error.df == 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is left to estimate an error from: no degrees of freedom, or no residuals but rounding."""
+        return not self.residual.sum_sq > 0
+
+    @cached_property
+    def residual(self) -> ErrorTerm:
+        """Everything the model leaves, pure error included."""
+        known = self.sample.pure_error
+        left = float(self.sample.weights @ self.residuals**2)
+        return ErrorTerm("Residual", left + known.sum_sq, len(self.residuals) - len(self.coefficients) + known.df)
+
+    @cached_property
+    def strata(self) -> tuple[ErrorTerm, ...]:
+        """The errors apart: within units, then, in a split plot, between units."""
+        if not self.sample.split_plot:
+            return (self.residual,)
+        root = np.sqrt(self.sample.weights)[:, None]
+        members = (self.sample.units[:, None] == np.unique(self.sample.units)).astype(float)
+        kept, basis, _ = independent_columns(np.hstack([self.columns, members]) * root)
+        between = basis[:, len(self.coefficients) :]
+        sum_sq = float(np.sum((between.T @ (self.residuals * root[:, 0])) ** 2))
+        units = ErrorTerm("Units", sum_sq, len(kept) - len(self.coefficients))
+        within = ErrorTerm("Residual", max(self.residual.sum_sq - units.sum_sq, 0.0), self.residual.df - units.df)
+        return within, units
+
+    @cached_property
+    def errors(self) -> tuple[ErrorTerm, ...]:
+        """The error each column is compared with: between units if it is the same throughout each of them."""
+        if not self.sample.split_plot:
+            return (self.residual,) * len(self.coefficients)
+        within, units = self.strata
+        ranges = pd.DataFrame(self.columns).groupby(self.sample.units).agg(np.ptp).max()
+        return tuple(units if spread < ALIASED else within for spread in ranges)
+
+    @cached_property
+    def leverage(self) -> Array:
+        """How far one single measurement pulls the fit at its settings towards itself, from 0 to 1."""
+        leverage: Array = np.sum(self.basis**2, axis=1) / self.sample.weights
+        return leverage
+
+    @property
+    def s(self) -> float:
+        """The standard deviation of a single measurement."""
+        return float(np.sqrt(self.strata[0].mean_sq))
+
+    @property
+    def r2(self) -> float:
+        """The share of the variation that the model explains."""
+        return 1 - self.residual.sum_sq / self.sample.total_sum_sq
+
+    @property
+    def r2_adjusted(self) -> float:
+        """The same by variances rather than sums of squares, so that a useless term does not raise it."""
+        total_df = self.residual.df + len(self.coefficients) - 1
+        return 1 - self.residual.mean_sq / (self.sample.total_sum_sq / total_df)
+
+    @property
+    def r2_predicted(self) -> float:
+        """The share explained of measurements left out of the fit one by one (PRESS)."""
+        if self.saturated or (self.leverage > 1 - 1e-9).any():
+            return float("nan")
+        known, weights = self.sample.pure_error, self.sample.weights
+        within = known.sum_sq * (weights - 1) / known.df if known.df else np.zeros_like(weights)
+        press = np.sum((weights * self.residuals**2 + within) / (1 - self.leverage) ** 2)
+        return float(1 - press / self.sample.total_sum_sq)
+
+    def cost_of_leaving_out(self, places: Sequence[int]) -> float:
+        """How much the residual sum of squares would grow without some of the columns."""
+        if not places:
+            return 0.0
+        chosen = self.coefficients[places]
+        return float(chosen @ np.linalg.solve(self.inverse[np.ix_(places, places)], chosen))
+
+
+def fit_terms(sample: Sample, factors: Sequence[Factor], terms: Sequence[Term]) -> Fit:
+    """Fit a model with an intercept and the given terms.
+
+    Raises:
+        InputError: if there are fewer values than coefficients, naming the first term that cannot be estimated.
+    """
+    matrix = model_matrix(factors, terms)
+    columns = matrix.at(sample.settings)
+    root = np.sqrt(sample.weights)
+    weighted = columns * root[:, None]
+    kept, basis, triangle = independent_columns(weighted)
+    dropped = [place for place in range(len(matrix.columns)) if place not in set(kept)]
+    if len(sample.y) < len(matrix.columns):
+        raise InputError(
+            f"{len(sample.y)} {sample.noun} cannot estimate the "
+            f"{len(matrix.columns)} coefficients of this model: {matrix.names[dropped[0]]} is the first that cannot be "
+            "estimated; use fewer interactions or add measurements."
+        )
+    shares = solve_triangular(triangle, basis.T @ weighted)  # each column as a sum of those kept
+    aliases = tuple(_alias(matrix, place, kept, shares[:, place]) for place in dropped)
+    inverse_triangle = solve_triangular(triangle, np.eye(len(kept)))
+    return Fit(
+        sample,
+        matrix.keep(kept),
+        aliases,
+        columns[:, kept],
+        basis,
+        coefficients=inverse_triangle @ (basis.T @ (root * sample.y)),
+        inverse=inverse_triangle @ inverse_triangle.T,
+    )
+
+
+def independent_columns(columns: Array) -> tuple[list[int], Array, Array]:
+    """The places of the columns that those before them do not determine, with their factorisation QR."""
+    norms = np.linalg.norm(columns, axis=0)
+    basis, triangle = np.linalg.qr(columns)
+    if len(columns) >= len(norms) and (np.abs(np.diag(triangle)) > ALIASED * norms).all():
+        return list(range(len(norms))), basis, triangle
+    # Some column is aliased. After it, the factorisation above is noise: go column by column.
+    kept: list[int] = []
+    basis = np.empty((len(columns), 0))
+    for place, column in enumerate(columns.T):
+        rest = column - basis @ (basis.T @ column)
+        rest -= basis @ (basis.T @ rest)  # twice is enough to be orthogonal to rounding
+        size = float(np.linalg.norm(rest))
+        if size > ALIASED * norms[place]:
+            kept.append(place)
+            basis = np.column_stack([basis, rest / size])
+    return kept, basis, np.triu(basis.T @ columns[:, kept])
+
+
+def _alias(matrix: ModelMatrix, place: int, kept: list[int], shares: Array) -> Alias:
+    term = matrix.columns[place].term
+    if term is None:
+        raise AssertionError("the intercept comes first: nothing before it can determine it")
+    names = (matrix.names[other] for other in kept)
+    equals = tuple((name, float(share)) for name, share in zip(names, shares, strict=True) if abs(share) > 1e-6)
+    return Alias(matrix.names[place], term, equals)

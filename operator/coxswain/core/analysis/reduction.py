@@ -1,0 +1,52 @@
+"""Leaving out what does not matter, from the top of the hierarchy down.
+
+Backward elimination: of the terms that no other term contains, the least significant one goes, until all that may go
+matter. Each step pools what it drops into the error. Without an error to begin with, Lenth's limit decides instead.
+P-values after a selection look better than they are; the analysis says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from coxswain.core.analysis.anova import term_test
+from coxswain.core.analysis.coefficients import coded_coefficients
+from coxswain.core.analysis.fit import Fit, fit_terms
+from coxswain.core.analysis.pareto import pareto
+from coxswain.core.analysis.terms import Term, removable
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A term left out, and its p when it was; None where Lenth's limit decided."""
+
+    term: str
+    p: float | None
+
+
+def reduce_terms(fit: Fit, alpha: float) -> tuple[Fit, tuple[Removal, ...]]:
+    """The model without what does not matter, and what was left out, in order."""
+    removals: list[Removal] = []
+    if fit.saturated:
+        terms = _beyond_lenth(fit, alpha)
+        removals = [Removal(term.name, None) for term in reversed(fit.matrix.terms) if term not in terms]
+        return _refit(fit, terms), tuple(removals)
+    while True:
+        tests = ((term_test(fit, term)[1], term) for term in removable(fit.matrix.terms))
+        useless = [(p, term) for p, term in tests if p > alpha]
+        if not useless:
+            return fit, tuple(removals)
+        p, worst = max(useless, key=lambda test: test[0])
+        removals.append(Removal(worst.name, p))
+        fit = _refit(fit, [term for term in fit.matrix.terms if term != worst])
+
+
+def _beyond_lenth(fit: Fit, alpha: float) -> list[Term]:
+    active = {bar.term for bar in pareto(fit, coded_coefficients(fit, alpha), alpha).bars if bar.active}
+    needed = {column.term for column in fit.matrix.columns if column.name in active and column.term is not None}
+    needed |= set[Term]().union(*(term.parts() for term in needed))
+    return [term for term in fit.matrix.terms if term in needed]
+
+
+def _refit(fit: Fit, terms: Sequence[Term]) -> Fit:
+    """A smaller model of the same values; what was aliased before stays said."""
+    return replace(fit_terms(fit.sample, fit.matrix.factors, terms), aliases=fit.aliases)
