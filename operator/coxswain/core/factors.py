@@ -14,6 +14,9 @@ from coxswain.core.errors import InputError
 
 Level = float | str
 
+_ALPHABET = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
+MOST_LETTERS = len(_ALPHABET)
+
 
 class Coding(StrEnum):
     """How numeric levels are placed between -1 and +1."""
@@ -91,7 +94,6 @@ class Factor:
 
 def letters(count: int) -> Sequence[str]:
     """The letters A, B, C, … that stand for factors in generators and aliases; I is the identity and left out."""
-    alphabet = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
-    if count > len(alphabet):
-        raise InputError(f"{count} factors are more than the {len(alphabet)} that letters can name.")
-    return alphabet[:count]
+    if count > MOST_LETTERS:
+        raise InputError(f"{count} factors are more than the {MOST_LETTERS} that letters can name.")
+    return _ALPHABET[:count]

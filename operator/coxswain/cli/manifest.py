@@ -1,0 +1,36 @@
+"""Manifests as files: YAML, with one document or several."""
+
+from pathlib import Path
+from typing import Any
+
+from coxswain.core.errors import InputError
+
+
+def read_manifest(path: Path, kind: str) -> Any:
+    """The one document of this kind in a YAML file.
+
+    Raises:
+        InputError: in one sentence, if there is no such file, it is no YAML, or it has none or several of them.
+    """
+    import yaml
+
+    try:
+        documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; check the path.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give a YAML file.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not text in UTF-8; give a YAML file.") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is not YAML ({_where(error)}); correct it.") from None
+    found = [document for document in documents if isinstance(document, dict) and document.get("kind") == kind]
+    if len(found) != 1:
+        raise InputError(f"{path} has {len(found) or 'no'} documents of kind {kind}; give a file with one.")
+    return found[0]
+
+
+def _where(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "unknown structure"
+    return f"line {mark.line + 1}: {problem}" if mark else str(problem)
