@@ -4,6 +4,7 @@ The names in the JSON document are the same in both uses; docs/queueing.md expla
 is what was estimated and measured, and `formulas` is what M/M/k and M/G/k make of the estimates.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,6 +181,7 @@ def _measured(found: "QueueEstimate") -> dict[str, Any]:
         "utilization": found.utilization,
         "p_queue": found.p_queue,
         "wait_time": found.wait_time,
+        "wait_time_relative_error": found.wait_time_relative_error,
         "response_time": found.response_time,
         "number_in_queue": found.number_in_queue,
         "number_in_system": found.number_in_system,
@@ -206,7 +208,10 @@ def _reservations(asked: "Queue") -> Sequence[str]:
 
 
 def _notes(found: "QueueEstimate", model: "Queue") -> Sequence[str]:
+    off = found.wait_time_relative_error
+    typically = f"A mean wait over so many jobs at this load is typically {off:.0%} off its long-run value."
     return [
+        *([typically] if math.isfinite(off) else []),
         *([INFERRED] if found.servers_inferred else []),
         *([] if found.looks_poisson else [NOT_POISSON]),
         *([] if model.is_stable else [OVERLOADED]),

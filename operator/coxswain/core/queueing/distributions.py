@@ -54,7 +54,7 @@ class Times:
         """Independent times."""
         match self.shape:
             case Shape.DETERMINISTIC:
-                return np.full(size, self.mean)
+                return np.full(size, float(self.mean))
             case Shape.ERLANG:
                 return generator.gamma(self._stages, self.mean / self._stages, size)
             case Shape.EXPONENTIAL:

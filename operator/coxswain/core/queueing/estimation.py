@@ -1,9 +1,10 @@
 """What the records of finished jobs say about a queue: rates and moments with intervals, and what was measured.
 
 The arrival rate has the exact interval of a Poisson stream, the mean service time Student's. The variability has an
-error by the delta method, its interval on the logarithm because it cannot be negative; where a few long jobs dominate,
-it takes many jobs for that interval to be wide enough. Waits and responses are means without an interval: waits of
-successive jobs are correlated, and one history of a busy queue tells little of how much another would differ.
+error by the delta method, its interval on the logarithm because it cannot be negative; where a few long jobs
+dominate, it takes many jobs for that interval to be wide enough. Whether the arrivals can be a Poisson stream is
+tested. Waits of successive jobs are correlated, so that their spread says nothing of how far their mean is off; that
+comes from the theory of the queue instead.
 
 The number of servers, where it is not given, is the most jobs that ever ran at once: a lower bound, reached soon in a
 queue that is sometimes full.
@@ -44,6 +45,8 @@ class QueueEstimate:
     service_cv2: Estimate
     gap_cv2: Estimate
     """Variability of the times between arrivals: 1 for a Poisson stream."""
+    looks_poisson: bool
+    """Whether that variability is what so many arrivals of a Poisson stream show; all formulas assume such a stream."""
     p_queue: float
     """The share of jobs that found every server taken when they came."""
     wait_time: float
@@ -57,9 +60,16 @@ class QueueEstimate:
         return self.arrival_rate.value * self.service_time.value / self.servers
 
     @property
-    def looks_poisson(self) -> bool:
-        """Whether the variability of the times between arrivals agrees with a Poisson stream."""
-        return self.gap_cv2.low <= 1 <= self.gap_cv2.high
+    def wait_time_relative_error(self) -> float:
+        """By how much of itself the mean wait over so many jobs differs from its long-run value, typically.
+
+        One standard error in heavy traffic (Whitt, 1989), where only jobs that wait are counted; that keeps it within
+        a factor of two at moderate loads too. Infinite where there is no long-run value, or none but 0.
+        """
+        model = self.queue()
+        if not model.is_stable or model.p_queue == 0:
+            return math.inf
+        return math.sqrt(2 * (1 + model.cv2) / (self.jobs * model.p_queue)) / (1 - model.utilization)
 
     def queue(self, *, exponential: bool = False) -> Queue:
         """The queue the formulas solve: M/G/k with the estimated variability, or M/M/k."""
@@ -88,6 +98,7 @@ def estimate(records: JobRecords, servers: int | None = None, confidence: float 
         service_time=_mean(records.services, confidence),
         service_cv2=_cv2(records.services, confidence),
         gap_cv2=_cv2(records.gaps, confidence),
+        looks_poisson=_looks_poisson(records.gaps, confidence),
         p_queue=float((records.found_on_arrival >= taken).mean()),
         wait_time=float(records.waits.mean()),
         response_time=float(records.responses.mean()),
@@ -120,3 +131,12 @@ def _cv2(values: np.ndarray, confidence: float) -> Estimate:
     error = float(pulls.std(ddof=1)) / math.sqrt(len(values))
     reach = math.exp(float(stats.t.ppf((1 + confidence) / 2, len(values) - 1)) * error / cv2)
     return Estimate(cv2, error, cv2 / reach, cv2 * reach)
+
+
+def _looks_poisson(gaps: np.ndarray, confidence: float) -> bool:
+    """Greenwood's test: the sum of the squared shares of the gaps, whose moments are known for a Poisson stream."""
+    count = len(gaps)
+    expected = 2 / (count + 1)
+    deviation = expected * math.sqrt((count - 1) / ((count + 2) * (count + 3)))
+    found = float((gaps**2).sum() / gaps.sum() ** 2)
+    return abs(found - expected) <= float(stats.norm.ppf((1 + confidence) / 2)) * deviation

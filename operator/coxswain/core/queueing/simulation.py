@@ -31,7 +31,7 @@ def waits(gaps: np.ndarray, services: np.ndarray, ahead: np.ndarray) -> np.ndarr
         ahead: the work left at each server (first axis, ascending) when the predecessor had come; it is carried on in
             place, so that a long history can be passed in blocks.
     """
-    result = np.empty_like(services)
+    result = np.empty(services.shape)
     last = len(ahead) - 1
     for job, (gap, service) in enumerate(zip(gaps, services, strict=True)):
         ahead -= gap
