@@ -29,10 +29,8 @@ class Model(BaseModel):
 
 
 def _duration(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.match(value)
-    if not match or len(value) < 2:
+    match = _DURATION.match(value) if isinstance(value, str) else None
+    if not match or not value:
         raise ValueError("give a time such as 15m or 1h30m")
     hours, minutes, seconds = (int(part or 0) for part in match.groups())
     if hours == minutes == seconds == 0:

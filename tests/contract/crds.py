@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-FOLDER = Path(__file__).parent.parent / "crds"
+FOLDER = Path(__file__).parents[2] / "crds"
 JOBS = FOLDER / "trainingjobs.yaml"
 EXPERIMENTS = FOLDER / "trainingexperiments.yaml"
 
