@@ -8,6 +8,8 @@ import sys
 
 import typer
 
+from coxswain.cli.analyze import analyze
+from coxswain.cli.design import design
 from coxswain.cli.queue import queue
 from coxswain.core.errors import InputError
 
@@ -25,6 +27,8 @@ def _root() -> None:
     """Design, run and analyse training experiments; forecast and steer training jobs."""
 
 
+app.command()(analyze)
+app.command()(design)
 app.command()(queue)
 
 
