@@ -1,42 +1,86 @@
-# `make` alone lists what there is. Everything needed is fetched and kept: .venv here, the rest in the user's cache folder.
+# `make` alone lists the targets. What they need is fetched once and kept: Python's part in .venv, the slow rest
+# (the Kubernetes programs, images) in the user's cache folder, by the hash of what it is made from.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help setup demo test lint unit test-cluster cluster cluster-down bench requirements python3-venv
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
 BIN := .venv/bin
 READY := .venv/.ready
 CLUSTER := $(BIN)/python -m tests.cluster.localcluster
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--custom-compile-command "make requirements" $(UPGRADE)
-
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' Makefile | expand -t 22
 
 setup: $(READY) ## make .venv with everything in it, `cox` too
 
-# Debian keeps venv out of python3. A half-made environment is made anew: the stamp is the last thing written.
-$(READY): requirements/uv.txt requirements/all.txt pyproject.toml
-	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "Coxswain needs Python 3.11 or newer as python3; this is $$(python3 --version)." >&2; exit 1; }
-	@python3 -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory python3-venv
-	@echo "== Making .venv (5 GB with PyTorch; about a minute, longer the first time)"
-	@test -x $(BIN)/uv || { python3 -m venv --clear .venv; \
-		$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; }
-	@$(BIN)/uv pip sync --quiet --require-hashes requirements/all.txt requirements/uv.txt
-	@$(BIN)/uv pip install --quiet --no-build-isolation --no-deps --editable .
-	@touch $@
+demo: $(READY) ## preview the designs of the example experiments (nothing is trained)
+	@echo "These are previews: the runs each example experiment would make. Nothing is trained, no cluster is needed."
+	@for file in $$(grep -l '^kind: TrainingExperiment' examples/*.yaml); do \
+		echo; echo "== cox design $$file"; cox design "$$file"; \
+	done
 
-.PHONY: python3-venv
-python3-venv:
-	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
-		echo "== Installing python3-venv"; apt-get -qq update && apt-get -qq install --yes --no-install-recommends python3-venv >/dev/null; \
-	else echo "Python's venv module is missing: install it (on Debian: apt-get install python3-venv) and try again." >&2; exit 1; fi
+test: lint unit test-cluster ## everything: lint, unit and cluster tests (these need Linux and root)
+	@echo "== All is well."
+
+lint: $(READY) ## ruff, mypy and the one-way dependencies
+	@echo "== Lint"
+	@ruff check .
+	@ruff format --check .
+	@mypy operator tests benchmarks
+	@PYTHONPATH=operator lint-imports
+
+unit: $(READY) ## tests that need no cluster, with coverage
+	@echo "== Unit tests"
+	@pytest --cov=coxswain $(wildcard tests/unit tests/golden)
+
+test-cluster: $(READY) ## tests on a Kubernetes: a local one, or the one COXSWAIN_TEST_KUBECONFIG names
+	@echo "== Cluster tests"
+	@if test "$$(uname)-$$(id -u)-$${COXSWAIN_TEST_KUBECONFIG:-}" = Linux-0-; then $(CLUSTER) build; fi
+	@pytest tests/cluster
 
 cluster: $(READY) ## start a Kubernetes on this machine (Linux, root); prints the KUBECONFIG to export
 	@$(CLUSTER) up
 
-cluster-down: $(READY) ## stop it and remove all traces
+cluster-down: $(READY) ## stop it and remove all traces of it, also of a crashed one
 	@$(CLUSTER) down
+
+bench: $(READY) ## measure how fast things are
+	@$(BIN)/python -m benchmarks
+
+# Everything at once first, so that the smaller files agree with it.
+COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make requirements" $(UPGRADE)
+requirements: $(READY) ## pin the dependencies anew (UPGRADE=--upgrade takes the newest that fit)
+	@echo "== Pinning what pyproject.toml asks for"
+	@$(COMPILE) pyproject.toml --all-extras -o requirements/all.txt
+	@$(COMPILE) pyproject.toml -c requirements/all.txt --extra operator --extra cli --extra dev -o requirements/dev.txt
+	@for group in operator torch spark cli; do \
+		$(COMPILE) pyproject.toml -c requirements/all.txt --extra $$group -o requirements/$$group.txt; \
+	done
+	@$(COMPILE) pyproject.toml -c requirements/all.txt -o requirements/core.txt
+	@for tool in uv go; do $(COMPILE) requirements/$$tool.in -o requirements/$$tool.txt; done
+
+# The stamp is written last: a half-made environment is finished by the next make.
+$(READY): requirements/uv.txt requirements/all.txt pyproject.toml
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Coxswain needs Python 3.11 or newer, and $$(command -v python3) is older: install a newer one." >&2; exit 1; }
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory python3-venv
+	@echo "== Making .venv (some 8 GB with PyTorch and Spark: a minute, or more where the network is slow)"
+	@test -x $(BIN)/uv || { python3 -m venv --clear .venv && \
+		$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; }
+	@uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/all.txt requirements/uv.txt
+	@uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# Debian has this apart from python3.
+python3-venv:
+	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+		echo "== Installing python3-venv" && apt-get -qq update && \
+		DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends python3-venv >/dev/null; \
+	else \
+		echo "Python's venv is missing: install it (Debian's package is python3-venv) and try again." >&2; exit 1; \
+	fi

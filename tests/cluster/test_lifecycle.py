@@ -106,13 +106,19 @@ def test_a_cluster_that_lost_a_component_says_so_and_down_removes_it(component: 
     assert census.left_over(before, census.take()) == {}
 
 
-def test_the_next_up_replaces_a_crashed_cluster() -> None:
+def test_a_cluster_ends_with_the_process_that_holds_it_and_the_next_up_starts_a_new_one() -> None:
     before = census.take()
-    assert localcluster("up").returncode == 0
-    run_a_pod()
-    crashed = record.load()
-    assert crashed is not None
-    os.kill(crashed.pid, signal.SIGKILL)
+    hold = (
+        "from tests.cluster.localcluster import lifecycle\nwith lifecycle.running(): print('up', flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold], cwd=places.REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "up\n"
+        run_a_pod()
+        holder.kill()
+    wait_until(lambda: census.take()["processes"] == before["processes"])
 
     again = localcluster("up")
     status = localcluster("status").stdout
@@ -121,18 +127,6 @@ def test_the_next_up_replaces_a_crashed_cluster() -> None:
     assert again.returncode == 0, again.stderr
     assert "is running" in status
     assert census.left_over(before, census.take()) == {}
-
-
-def test_a_second_up_is_refused_and_the_first_cluster_goes_on() -> None:
-    assert localcluster("up").returncode == 0
-    first = record.load()
-
-    second = localcluster("up")
-
-    assert second.returncode == 1
-    assert "running on this machine already: stop it with `make cluster-down`" in second.stderr
-    assert record.load() == first
-    run_a_pod()
 
 
 def test_a_second_up_is_refused_while_the_first_is_starting() -> None:

@@ -6,7 +6,8 @@ import urllib.request
 import pytest
 
 from tests.cluster.kube import Cluster, KubectlError
-from tests.cluster.localcluster import places
+from tests.cluster.localcluster import lifecycle, places, record
+from tests.cluster.localcluster.errors import ClusterError
 from tests.cluster.pods import indexed_job, pod, service
 
 SERVE = "mkdir /tmp/www; echo served > /tmp/www/index.html; httpd -f -p 8080 -h /tmp/www"
@@ -97,3 +98,13 @@ def test_the_audit_log_of_the_local_cluster_tells_what_was_created(local_cluster
         if event["objectRef"]["resource"] == "configmaps" and event["user"]["username"] == "admin"
     ]
     assert [event["responseStatus"]["code"] for event in created] == [201]
+
+
+def test_a_second_local_cluster_is_refused_and_the_first_goes_on(local_cluster: Cluster) -> None:
+    first = record.load()
+
+    with pytest.raises(ClusterError, match="running on this machine already: stop it with `make cluster-down`"):
+        lifecycle.up()
+
+    assert record.load() == first
+    assert local_cluster.get("nodes")

@@ -16,6 +16,7 @@ from tests.cluster.localcluster.errors import ClusterError
 
 SOURCE = places.REPOSITORY / "tests" / "cluster" / "kubernetes"
 SOURCE_FILES = {name: SOURCE / name for name in ("go.mod", "go.sum", "main.go")}
+LINES_OF_OUTPUT = 20
 GO_REQUIREMENT = places.REPOSITORY / "requirements" / "go.txt"
 
 PROGRAMS = (
@@ -46,17 +47,30 @@ def build_flags(version: str) -> tuple[str, ...]:
     major, minor, _ = version.removeprefix("v").split(".")
     stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     linker = " ".join(f"-X k8s.io/component-base/version.{name}={value}" for name, value in stamps.items())
-    return ("-trimpath", f"-ldflags=-s -w {linker}")
+    return ("-trimpath", "-buildvcs=false", f"-ldflags=-s -w {linker}")
 
 
 def _build(folder: Path, flags: tuple[str, ...]) -> None:
-    print("Building the Kubernetes programs, about 10 minutes on 2 cores the first time …", flush=True)
-    command = [_go(), "build", *flags, "-o", str(folder / "kubernetes"), "."]
+    go = _go()
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local"}
-    if subprocess.run(command, cwd=SOURCE, env=environment, check=False).returncode:
+    print("Fetching the Go modules of Kubernetes …", flush=True)
+    listing = subprocess.run(
+        [go, "list", "-deps", "."], cwd=SOURCE, env=environment, stdout=subprocess.PIPE, check=False
+    )
+    total = len(listing.stdout.splitlines())
+    print(f"Building the Kubernetes programs from {total} packages (the first time about 10 minutes on 2 cores) …")
+    command = [go, "build", "-v", *flags, "-o", str(folder / "kubernetes"), "."]
+    with subprocess.Popen(command, cwd=SOURCE, env=environment, stderr=subprocess.PIPE, text=True) as build:
+        assert build.stderr is not None
+        said = []
+        for line in build.stderr:  # the name of each package, when it is begun, and errors if there are any
+            said.append(line)
+            if len(said) % 250 == 0:
+                print(f"  {len(said)} of {total}", flush=True)
+    if listing.returncode or build.returncode:
         raise ClusterError(
-            "`go build` in tests/cluster/kubernetes failed (see above); it needs the Go module proxy, 4 GB of memory "
-            "and 3 GB of disk. What is built so far is kept: run the same command again once that is mended."
+            f"`go build` in tests/cluster/kubernetes failed; it needs the Go module proxy, 4 GB of memory and 3 GB of "
+            f"disk. What is built so far is kept: try again once that is mended.\n{''.join(said[-LINES_OF_OUTPUT:])}"
         )
     for name in PROGRAMS:
         (folder / name).symlink_to("kubernetes")

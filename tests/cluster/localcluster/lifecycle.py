@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -85,6 +84,7 @@ def down() -> bool:
 
 def status() -> str:
     """What there is, in a sentence."""
+    _check_rights()
     if not places.STATE.exists():
         return "No local cluster is running."
     if not is_running():
@@ -181,10 +181,8 @@ def _node_is_ready(kubectl: Path) -> bool:
 
 def _clean() -> None:
     last = record.load()
-    if last and last.is_alive:
-        os.kill(last.pid, signal.SIGKILL)
-        while last.is_alive:
-            time.sleep(0.01)
+    if last:
+        last.end_process()
     machine.disconnect()
     machine.remove_cgroups()
     if last and last.boot == machine.boot_id():

@@ -1,6 +1,9 @@
 """What a start writes down before it changes anything, so that whoever comes after a crash can undo it."""
 
 import json
+import os
+import signal
+import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -31,6 +34,20 @@ class Record:
     def is_alive(self) -> bool:
         """Whether the first process still runs; by its number alone it might be another one by now."""
         return self.pid > 0 and self.boot == machine.boot_id() and start_time(self.pid) == self.started
+
+    def end_process(self) -> None:
+        """End the first process, and return when it and all below it are gone."""
+        try:
+            handle = os.pidfd_open(self.pid) if self.pid else None
+        except ProcessLookupError:
+            handle = None
+        if handle is not None:
+            # Alive after the handle was taken: then the handle is of this process and no later one.
+            if self.is_alive:
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            os.close(handle)
+        while self.is_alive:
+            time.sleep(0.01)
 
     def save(self) -> None:
         """Write the record; a reader sees the old one or the new one."""
