@@ -80,14 +80,14 @@ def f_test(sum_sq: float, df: int, error: ErrorTerm) -> tuple[float, float]:
 def _explained(fit: Fit, kind: SumsOfSquares) -> dict[Term, float]:
     matrix = fit.matrix
     if kind is SumsOfSquares.I:
-        # The basis is made column by column: each has what is new to those before it.
-        parts = (fit.basis.T @ (np.sqrt(fit.sample.weights) * fit.sample.y)) ** 2
-        return {term: float(parts[matrix.of(term)].sum()) for term in matrix.terms}
+        # Cholesky's factor of the normal equations goes column by column: each row has what is new to those before.
+        new = np.linalg.cholesky(np.linalg.inv(fit.inverse)).T @ fit.coefficients
+        return {term: float(np.sum(new[matrix.of(term)] ** 2)) for term in matrix.terms}
     if kind is SumsOfSquares.III:
         return {term: fit.cost_of_leaving_out(matrix.of(term)) for term in matrix.terms}
     containers: dict[Term, list[Term]] = defaultdict(list)
     for term in matrix.terms:
-        for part in term.parts():
+        for part in term.parts:
             containers[part].append(term)
     return {
         term: fit.cost_of_leaving_out(matrix.of(term, *containers[term]))

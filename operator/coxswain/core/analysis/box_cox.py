@@ -35,12 +35,12 @@ def box_cox(fit: Fit, response: str, alpha: float) -> BoxCox | None:
         return None
     scaled = y / np.exp(np.mean(np.log(y)))  # by its geometric mean, so that likelihoods compare
     powers = np.linspace(LOWEST, HIGHEST, 101)
-    support = _log_likelihood(fit.basis, scaled, powers)
+    support = _log_likelihood(fit, scaled, powers)
     best = int(np.argmax(support))
     around = powers[max(best - 1, 0)], powers[min(best + 1, len(powers) - 1)]
 
     def support_at(power: float) -> float:
-        return float(_log_likelihood(fit.basis, scaled, np.array([power]))[0])
+        return float(_log_likelihood(fit, scaled, np.array([power]))[0])
 
     power = float(optimize.minimize_scalar(lambda p: -support_at(p), bounds=around, method="bounded").x)
     least = support_at(power) - float(stats.chi2.isf(alpha, 1)) / 2
@@ -51,12 +51,11 @@ def box_cox(fit: Fit, response: str, alpha: float) -> BoxCox | None:
     return _suggest(response, power, low, high)
 
 
-def _log_likelihood(basis: Array, scaled: Array, powers: Array) -> Array:
+def _log_likelihood(fit: Fit, scaled: Array, powers: Array) -> Array:
     logs = np.log(scaled)[:, None]
     near_zero = np.where(np.abs(powers) < 1e-9, 1.0, powers)
     transformed = np.where(np.abs(powers) < 1e-9, logs, np.expm1(logs * powers) / near_zero)
-    residuals = transformed - basis @ (basis.T @ transformed)
-    support: Array = -len(scaled) / 2 * np.log(np.sum(residuals**2, axis=0))
+    support: Array = -len(scaled) / 2 * np.log(np.sum(fit.unexplained(transformed) ** 2, axis=0))
     return support
 
 

@@ -86,13 +86,11 @@ def constant_variance(fit: Fit, alpha: float) -> Check:
     df = len(fit.coefficients) - 1
     if not fit.residuals.any() or df == 0:
         return _no_residuals("constant_variance", test)
-    root = np.sqrt(fit.sample.weights)
-    squares = fit.sample.weights * fit.residuals**2
+    squares = fit.residuals**2
     around = squares - squares.mean()
     if not around @ around > 0:
         return Check("constant_variance", test, ok=True, sentence="All residuals are the same size.")
-    basis, _ = np.linalg.qr(fit.basis / root[:, None])
-    statistic = float(len(squares) * np.sum((basis.T @ around) ** 2) / (around @ around))
+    statistic = float(len(squares) * (1 - around @ fit.unexplained(around) / (around @ around)))
     p = float(stats.chi2.sf(statistic, df))
     if p < alpha:
         sentence = f"The error's variance changes with the factors (p {p_text(p)}): consider a transformation."
@@ -126,7 +124,7 @@ def outliers(fit: Fit, alpha: float) -> Check:
 
 def leverage(fit: Fit) -> Check:
     """Values that decide the fit at their settings by themselves."""
-    average = len(fit.coefficients) / float(fit.sample.weights.sum())
+    average = float(fit.leverage.mean())
     worst = int(np.argmax(fit.leverage))
     high = np.flatnonzero(fit.leverage > HIGH_LEVERAGE * average + 1e-9)
     labels = tuple(fit.sample.labels[place] for place in high)
@@ -165,15 +163,14 @@ def studentised_residuals(fit: Fit) -> Array | None:
     df = fit.residual.df - 1
     if not fit.residuals.any() or df < 1:
         return None
-    left = np.maximum(1 - fit.leverage * fit.sample.weights, 0)
-    weighted = fit.residuals * np.sqrt(fit.sample.weights)
+    left = 1 - fit.leverage * fit.sample.weight
     # A value with leverage 1 is fitted exactly: nothing can be said about it.
     free = left > 1e-9
-    scaled = np.zeros_like(weighted)
-    scaled[free] = weighted[free] ** 2 / left[free]
+    scaled = np.zeros_like(fit.residuals)
+    scaled[free] = fit.sample.weight * fit.residuals[free] ** 2 / left[free]
     others = (fit.residual.sum_sq - scaled) / df
     tiny = np.finfo(float).tiny
-    studentised: Array = np.sign(weighted) * np.sqrt(scaled / np.maximum(others, tiny))
+    studentised: Array = np.sign(fit.residuals) * np.sqrt(scaled / np.maximum(others, tiny))
     return studentised
 
 

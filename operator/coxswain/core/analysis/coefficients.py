@@ -69,9 +69,8 @@ def uncoded_coefficients(fit: Fit, alpha: float) -> tuple[Coefficient, ...]:
 
 def variance_inflation(fit: Fit) -> Array:
     """By how much the other columns inflate each coefficient's variance; 1 is not at all."""
-    weights = fit.sample.weights
-    centred = fit.columns - np.average(fit.columns, axis=0, weights=weights)
-    inflation: Array = np.diag(fit.inverse) * (weights @ centred**2)
+    centred = fit.columns - fit.columns.mean(axis=0)
+    inflation: Array = np.diag(fit.inverse) * fit.sample.weight * np.sum(centred**2, axis=0)
     return inflation
 
 

@@ -1,12 +1,12 @@
 """Least squares with what an analysis of variance needs: which columns can be estimated, and against which error.
 
 Columns are taken in order; one that the columns before it already determine is aliased with them, and is left out and
-named. The rest has one solution. Everything an analysis asks next (sums of squares, variances, leverages) follows from
-the orthonormal basis of the columns and from the inverse of the normal equations, so it is computed once, here.
+named. The rest has one solution. Everything an analysis asks next (sums of squares, variances, leverages, smaller
+models) follows from the coefficients and the inverse of the normal equations, so these are computed once, here.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -50,28 +50,27 @@ class Alias:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model. `columns` has the matrix' values, `basis` their orthonormal basis, both row by row."""
+    """A fitted model; `columns` has the matrix' values, row by row."""
 
     sample: Sample
     matrix: ModelMatrix
     aliases: tuple[Alias, ...]
     columns: Array
-    basis: Array
     coefficients: Array
-    inverse: Array  # of X'WX: the coefficients' covariance is the error's variance times this
+    inverse: Array  # of X'X times the weight: the coefficients' covariance is the error's variance times this
 
     @cached_property
     def residuals(self) -> Array:
         """What the model leaves of each value."""
         residuals = self.sample.y - self.columns @ self.coefficients
-        if self.saturated or self.sample.weights @ residuals**2 <= EXACT * self.sample.total_sum_sq:
+        if self.saturated or self.sample.weight * residuals @ residuals <= EXACT * self.sample.total_sum_sq:
             return np.zeros_like(residuals)
         return residuals
 
     @property
     def saturated(self) -> bool:
         """Whether every value is needed for a coefficient, so that none is left for an error."""
-        return len(self.sample.y) == len(self.coefficients) and self.sample.pure_error.df == 0
+        return len(self.sample.y) == len(self.coefficients) and not self.sample.is_of_means
 
     @property
     def exact(self) -> bool:
@@ -82,7 +81,7 @@ class Fit:
     def residual(self) -> ErrorTerm:
         """Everything the model leaves, pure error included."""
         known = self.sample.pure_error
-        left = float(self.sample.weights @ self.residuals**2)
+        left = self.sample.weight * float(self.residuals @ self.residuals)
         return ErrorTerm("Residual", left + known.sum_sq, len(self.residuals) - len(self.coefficients) + known.df)
 
     @cached_property
@@ -90,12 +89,10 @@ class Fit:
         """The errors apart: within units, then, in a split plot, between units."""
         if not self.sample.split_plot:
             return (self.residual,)
-        root = np.sqrt(self.sample.weights)[:, None]
         members = (self.sample.units[:, None] == np.unique(self.sample.units)).astype(float)
-        kept, basis, _ = independent_columns(np.hstack([self.columns, members]) * root)
-        between = basis[:, len(self.coefficients) :]
-        sum_sq = float(np.sum((between.T @ (self.residuals * root[:, 0])) ** 2))
-        units = ErrorTerm("Units", sum_sq, len(kept) - len(self.coefficients))
+        beyond = self.unexplained(members)
+        kept, basis, _ = independent_columns(beyond, np.linalg.norm(members, axis=0))
+        units = ErrorTerm("Units", float(np.sum((basis.T @ self.residuals) ** 2)), len(kept))
         within = ErrorTerm("Residual", max(self.residual.sum_sq - units.sum_sq, 0.0), self.residual.df - units.df)
         return within, units
 
@@ -111,7 +108,7 @@ class Fit:
     @cached_property
     def leverage(self) -> Array:
         """How far one single measurement pulls the fit at its settings towards itself, from 0 to 1."""
-        leverage: Array = np.sum(self.basis**2, axis=1) / self.sample.weights
+        leverage: Array = np.sum(self.columns @ self.inverse * self.columns, axis=1)
         return leverage
 
     @property
@@ -135,10 +132,14 @@ class Fit:
         """The share explained of measurements left out of the fit one by one (PRESS)."""
         if self.saturated or (self.leverage > 1 - 1e-9).any():
             return float("nan")
-        known, weights = self.sample.pure_error, self.sample.weights
-        within = known.sum_sq * (weights - 1) / known.df if known.df else np.zeros_like(weights)
-        press = np.sum((weights * self.residuals**2 + within) / (1 - self.leverage) ** 2)
-        return float(1 - press / self.sample.total_sum_sq)
+        known = self.sample.pure_error
+        squares = self.sample.weight * self.residuals**2 + known.sum_sq / len(self.residuals)
+        return float(1 - np.sum(squares / (1 - self.leverage) ** 2) / self.sample.total_sum_sq)
+
+    def unexplained(self, values: Array) -> Array:
+        """What the model's columns leave of one or several other columns."""
+        rest: Array = values - self.columns @ (self.inverse @ (self.columns.T @ values)) * self.sample.weight
+        return rest
 
     def cost_of_leaving_out(self, places: Sequence[int]) -> float:
         """How much the residual sum of squares would grow without some of the columns."""
@@ -146,6 +147,19 @@ class Fit:
             return 0.0
         chosen = self.coefficients[places]
         return float(chosen @ np.linalg.solve(self.inverse[np.ix_(places, places)], chosen))
+
+    def leaving_out(self, term: Term) -> "Fit":
+        """The same model without a term, from this one's solution alone."""
+        gone = self.matrix.of(term)
+        kept = [place for place in range(len(self.coefficients)) if place not in set(gone)]
+        shares = np.linalg.solve(self.inverse[np.ix_(gone, gone)], self.inverse[np.ix_(gone, kept)]).T
+        return replace(
+            self,
+            matrix=self.matrix.keep(kept),
+            columns=self.columns[:, kept],
+            coefficients=self.coefficients[kept] - shares @ self.coefficients[gone],
+            inverse=self.inverse[np.ix_(kept, kept)] - shares @ self.inverse[np.ix_(gone, kept)],
+        )
 
 
 def fit_terms(sample: Sample, factors: Sequence[Factor], terms: Sequence[Term]) -> Fit:
@@ -156,46 +170,44 @@ def fit_terms(sample: Sample, factors: Sequence[Factor], terms: Sequence[Term]) 
     """
     matrix = model_matrix(factors, terms)
     columns = matrix.at(sample.settings)
-    root = np.sqrt(sample.weights)
-    weighted = columns * root[:, None]
-    kept, basis, triangle = independent_columns(weighted)
+    kept, basis, triangle = independent_columns(columns, np.linalg.norm(columns, axis=0))
     dropped = [place for place in range(len(matrix.columns)) if place not in set(kept)]
     if len(sample.y) < len(matrix.columns):
         raise InputError(
-            f"{len(sample.y)} {sample.noun} cannot estimate the "
-            f"{len(matrix.columns)} coefficients of this model: {matrix.names[dropped[0]]} is the first that cannot be "
-            "estimated; use fewer interactions or add measurements."
+            f"{len(sample.y)} {sample.noun} cannot estimate the {len(matrix.columns)} coefficients of this model: "
+            f"{matrix.names[dropped[0]]} is the first that cannot be estimated; use fewer interactions or add "
+            "measurements."
         )
-    shares = solve_triangular(triangle, basis.T @ weighted)  # each column as a sum of those kept
-    aliases = tuple(_alias(matrix, place, kept, shares[:, place]) for place in dropped)
+    shares = solve_triangular(triangle, basis.T @ columns)  # each column as a sum of those kept
     inverse_triangle = solve_triangular(triangle, np.eye(len(kept)))
     return Fit(
         sample,
         matrix.keep(kept),
-        aliases,
+        tuple(_alias(matrix, place, kept, shares[:, place]) for place in dropped),
         columns[:, kept],
-        basis,
-        coefficients=inverse_triangle @ (basis.T @ (root * sample.y)),
-        inverse=inverse_triangle @ inverse_triangle.T,
+        coefficients=inverse_triangle @ (basis.T @ sample.y),
+        inverse=inverse_triangle @ inverse_triangle.T / sample.weight,
     )
 
 
-def independent_columns(columns: Array) -> tuple[list[int], Array, Array]:
-    """The places of the columns that those before them do not determine, with their factorisation QR."""
-    norms = np.linalg.norm(columns, axis=0)
+def independent_columns(columns: Array, sizes: Array) -> tuple[list[int], Array, Array]:
+    """The places of the columns that those before them do not determine, with their factorisation QR.
+
+    A column counts if what is new in it is not negligible beside its size.
+    """
     basis, triangle = np.linalg.qr(columns)
-    if len(columns) >= len(norms) and (np.abs(np.diag(triangle)) > ALIASED * norms).all():
-        return list(range(len(norms))), basis, triangle
+    if len(columns) >= len(sizes) and (np.abs(np.diag(triangle)) > ALIASED * sizes).all():
+        return list(range(len(sizes))), basis, triangle
     # Some column is aliased. After it, the factorisation above is noise: go column by column.
     kept: list[int] = []
     basis = np.empty((len(columns), 0))
     for place, column in enumerate(columns.T):
         rest = column - basis @ (basis.T @ column)
         rest -= basis @ (basis.T @ rest)  # twice is enough to be orthogonal to rounding
-        size = float(np.linalg.norm(rest))
-        if size > ALIASED * norms[place]:
+        length = float(np.linalg.norm(rest))
+        if length > ALIASED * sizes[place]:
             kept.append(place)
-            basis = np.column_stack([basis, rest / size])
+            basis = np.column_stack([basis, rest / length])
     return kept, basis, np.triu(basis.T @ columns[:, kept])
 
 

@@ -18,10 +18,10 @@ NEAR = 1e-6
 def pure_error(fit: Fit) -> ErrorTerm:
     """The variation among measurements with the same settings."""
     known, y, cells = fit.sample.pure_error, fit.sample.y, fit.sample.cells
-    weights = fit.sample.weights
-    sizes = np.bincount(cells, weights)
-    around = y - (np.bincount(cells, weights * y) / sizes)[cells]
-    return ErrorTerm("Pure error", known.sum_sq + float(weights @ around**2), known.df + len(y) - len(sizes))
+    sizes = np.bincount(cells)
+    around = y - (np.bincount(cells, y) / sizes)[cells]
+    within = fit.sample.weight * float(around @ around)
+    return ErrorTerm("Pure error", known.sum_sq + within, known.df + len(y) - len(sizes))
 
 
 def lack_of_fit(fit: Fit, alpha: float) -> Check:
@@ -54,13 +54,12 @@ def curvature(fit: Fit, alpha: float) -> Check | None:
     if not centre.any() or not corner.any() or fit.sample.split_plot:
         return None
     test = "centre against corners"
-    root = np.sqrt(fit.sample.weights)
-    indicator = centre * root
-    rest = indicator - fit.basis @ (fit.basis.T @ indicator)
+    indicator = centre.astype(float)
+    rest = fit.unexplained(indicator)
     size = float(rest @ rest)
     if size < ALIASED * float(indicator @ indicator):
         return Check("curvature", test, None, "The model's squares already follow the centre points.")
-    sum_sq = float(rest @ (root * fit.sample.y)) ** 2 / size
+    sum_sq = fit.sample.weight * float(rest @ fit.sample.y) ** 2 / size
     error = pure_error(fit)
     if error.df == 0:
         error = ErrorTerm("Residual", max(fit.residual.sum_sq - sum_sq, 0.0), max(fit.residual.df - 1, 0))

@@ -7,6 +7,7 @@ levels, a coefficient is half the difference between them. An interaction has th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product as cartesian
 
 import numpy as np
@@ -51,7 +52,7 @@ class ModelMatrix:
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms that have at least one column, in order."""
-        return tuple(dict.fromkeys(column.term for column in self.columns if column.term is not None))
+        return tuple(term for term in self._places if term is not None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,8 +61,14 @@ class ModelMatrix:
 
     def of(self, *terms: Term) -> list[int]:
         """The places of the columns that belong to any of the terms."""
-        wanted = set(terms)
-        return [place for place, column in enumerate(self.columns) if column.term in wanted]
+        return [place for term in terms for place in self._places[term]]
+
+    @cached_property
+    def _places(self) -> dict[Term | None, list[int]]:
+        places: dict[Term | None, list[int]] = {}
+        for place, column in enumerate(self.columns):
+            places.setdefault(column.term, []).append(place)
+        return places
 
     def at(self, settings: pd.DataFrame) -> Array:
         """The columns' values at settings in natural units, one row for each row of the table."""

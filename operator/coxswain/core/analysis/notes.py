@@ -74,13 +74,13 @@ def _empty_cells(fit: Fit) -> tuple[str, ...]:
 
 def _types_differ(fit: Fit) -> bool:
     """Whether columns of different terms correlate; only then do the types of sums of squares disagree."""
-    weights = fit.sample.weights
-    centred = (fit.columns - np.average(fit.columns, axis=0, weights=weights)) * np.sqrt(weights)[:, None]
-    size = np.linalg.norm(centred, axis=0)
-    terms = np.array([fit.matrix.terms.index(column.term) for column in fit.matrix.columns[1:] if column.term])
-    scaled = centred[:, 1:] / size[1:]
+    centred = (fit.columns - fit.columns.mean(axis=0))[:, 1:]
+    scaled = centred / np.linalg.norm(centred, axis=0)
     overlap = np.abs(scaled.T @ scaled)
-    return bool((overlap[terms[:, None] != terms] > 1e-9).any()) if len(terms) else False
+    for term in fit.matrix.terms:
+        own = np.array(fit.matrix.of(term)) - 1
+        overlap[np.ix_(own, own)] = 0
+    return bool((overlap > 1e-9).any())
 
 
 def _about_aliases(aliases: Sequence[Alias]) -> Iterator[str]:

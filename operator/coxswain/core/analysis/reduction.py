@@ -34,16 +34,17 @@ def reduce_terms(fit: Fit, alpha: float) -> tuple[Fit, tuple[Removal, ...]]:
         tests = ((term_test(fit, term)[1], term) for term in removable(fit.matrix.terms))
         useless = [(p, term) for p, term in tests if p > alpha]
         if not useless:
-            return fit, tuple(removals)
+            # From the values again, since each step carried its rounding on.
+            return _refit(fit, fit.matrix.terms), tuple(removals)
         p, worst = max(useless, key=lambda test: test[0])
         removals.append(Removal(worst.name, p))
-        fit = _refit(fit, [term for term in fit.matrix.terms if term != worst])
+        fit = fit.leaving_out(worst)
 
 
 def _beyond_lenth(fit: Fit, alpha: float) -> list[Term]:
     active = {bar.term for bar in pareto(fit, coded_coefficients(fit, alpha), alpha).bars if bar.active}
     needed = {column.term for column in fit.matrix.columns if column.name in active and column.term is not None}
-    needed |= set[Term]().union(*(term.parts() for term in needed))
+    needed |= set[Term]().union(*(term.parts for term in needed))
     return [term for term in fit.matrix.terms if term in needed]
 
 

@@ -45,14 +45,17 @@ class PureError:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The values to fit, each with its settings, its weight and its unit; `labels` name them in sentences."""
+    """The values to fit, each with its settings and its unit; `labels` name them in sentences.
+
+    `weight` is the number of replicates whose mean each value is.
+    """
 
     settings: pd.DataFrame
     y: Array
-    weights: Array
     units: npt.NDArray[np.int64]
     labels: tuple[str, ...]
     noun: str = "rows"
+    weight: float = 1.0
     pure_error: PureError = PureError()
     split_plot: bool = False
 
@@ -67,20 +70,15 @@ class Sample:
         return self.pure_error.df > 0
 
     @property
-    def mean(self) -> float:
-        """The weighted mean."""
-        return float(np.average(self.y, weights=self.weights))
-
-    @property
     def total_sum_sq(self) -> float:
         """The corrected total: all variation around the mean, that within replicates included."""
-        return float(self.weights @ (self.y - self.mean) ** 2) + self.pure_error.sum_sq
+        return self.weight * float(np.sum((self.y - self.y.mean()) ** 2)) + self.pure_error.sum_sq
 
 
 def rows_as_sample(data: Dataset) -> Sample:
     """Every row is a value; with a group column whose rows share their settings, every group is."""
     labels = tuple(f"row {row}" for row in data.rows)
-    sample = Sample(data.settings, data.y, np.ones(len(data.y)), data.units, labels)
+    sample = Sample(data.settings, data.y, data.units, labels)
     if not data.grouped:
         return sample
     by_unit = data.settings.groupby(data.units)
@@ -91,7 +89,6 @@ def rows_as_sample(data: Dataset) -> Sample:
     return Sample(
         by_unit.first().reset_index(drop=True),
         means,
-        np.ones(len(means)),
         np.arange(len(means), dtype=np.int64),
         tuple(f"the unit of row {row}" for row in first),
         noun="units",
@@ -103,6 +100,6 @@ def means_as_sample(data: Dataset, means: Means) -> Sample:
     count = len(data.y)
     return replace(
         rows_as_sample(data),
-        weights=np.full(count, float(means.replicates)),
+        weight=float(means.replicates),
         pure_error=PureError(means.pure_error, count * (means.replicates - 1)),
     )

@@ -7,6 +7,7 @@ it has every term that its terms contain; only then does its meaning not depend 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from itertools import product as cartesian
 
@@ -30,11 +31,12 @@ class Term:
         """The number of factors that act together."""
         return len(self.powers)
 
-    def parts(self) -> "set[Term]":
+    @cached_property
+    def parts(self) -> "frozenset[Term]":
         """Every term that this one contains, itself left out."""
         choices = [[(factor, lower) for lower in range(power + 1)] for factor, power in self.powers]
-        found = {Term(tuple(chosen for chosen in combination if chosen[1])) for combination in cartesian(*choices)}
-        return found - {self, Term(())}
+        found = (Term(tuple(chosen for chosen in combination if chosen[1])) for combination in cartesian(*choices))
+        return frozenset(found) - {self, Term(())}
 
 
 def main_effect(factor: str) -> Term:
@@ -69,11 +71,11 @@ def interactions(factors: Sequence[Factor], order: int) -> tuple[Term, ...]:
 
 def removable(terms: Sequence[Term]) -> list[Term]:
     """The terms that may be left out of a model without breaking its hierarchy: those that no other contains."""
-    contained = set[Term]().union(*(term.parts() for term in terms))
+    contained = set[Term]().union(*(term.parts for term in terms))
     return [term for term in terms if term not in contained]
 
 
 def missing_parts(terms: Sequence[Term]) -> list[Term]:
     """The terms that this model would need to be hierarchical but lacks."""
-    contained = set[Term]().union(*(term.parts() for term in terms))
+    contained = set[Term]().union(*(term.parts for term in terms))
     return sorted(contained - set(terms), key=lambda term: (term.order, term.name))
