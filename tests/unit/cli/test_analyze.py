@@ -1,0 +1,149 @@
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coxswain.cli import main
+from tests.unit.analysis.tables import factorial, unbalanced
+
+Outcome = tuple[int, str, str]
+Cox = Callable[..., Outcome]
+
+
+@pytest.fixture
+def cox(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cox:
+    """Runs `cox` as a person would, and gives its exit code, standard output and standard error."""
+
+    def run(*arguments: str | Path) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["cox", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        assert code is None or isinstance(code, int)
+        captured = capsys.readouterr()
+        return code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data.csv"
+    factorial({"a": 2, "ab": 1}, replicates=2, noise=0.5).to_csv(path, index=False)
+    return path
+
+
+def test_json_has_the_promised_names(cox: Cox, data: Path) -> None:
+    code, out, err = cox("analyze", data, "--response", "y", "--factors", "a,b,c", "-o", "json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert {"anova", "coefficients", "r2", "r2_adjusted", "r2_predicted", "s", "checks"} <= set(found)
+    assert [row["term"] for row in found["anova"]] == ["a", "b", "c", "a:b", "a:c", "b:c", "Residual", "Total"]
+    assert set(found["anova"][0]) == {"term", "df", "sum_sq", "mean_sq", "f", "p", "percent"}
+    assert found["anova"][-2]["f"] is None
+
+
+def test_csv_is_the_table_of_variances(cox: Cox, data: Path) -> None:
+    _, out, _ = cox("analyze", data, "--response", "y", "--factors", "a,b", "--interactions", "1", "-o", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["term"] for row in rows] == ["a", "b", "Residual", "Total"]
+    assert float(rows[0]["sum_sq"]) > float(rows[1]["sum_sq"])
+    assert sum(float(row["percent"]) for row in rows[:-1]) == pytest.approx(100)
+
+
+def test_a_table_fits_a_hundred_columns_and_shows_everything(cox: Cox, data: Path) -> None:
+    _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b,c,d")
+    assert max(map(len, out.splitlines())) <= 100
+    for title in ("Analysis of variance of y (type III)", "How well the model fits", "Effects and coefficients"):
+        assert title in out
+    for title in ("What stands out", "Can it be trusted?", "Correlation of each factor with y"):
+        assert title in out
+    assert "In natural units: y = " in out
+    assert "█" in out
+
+
+def test_categories_keep_their_brackets(cox: Cox, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    unbalanced().to_csv(path, index=False)
+    _, out, _ = cox("analyze", path, "-r", "time", "-f", "cores,net", "--log", "cores")
+    assert "net[shallow]" in out
+    assert "log(cores)*net[wide]" in out
+    assert "With powers added" in out
+
+
+def test_a_formula_a_type_a_level_and_a_reduction_are_taken(cox: Cox, data: Path) -> None:
+    arguments = ("--formula", "a*b + c", "--type", "I", "--alpha", "0.01", "--reduce", "-o", "json")
+    _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b,c", *arguments)
+    found = json.loads(out)
+    assert found["terms"] == ["a", "b", "a:b"]
+    assert found["type"] == "I"
+    assert found["alpha"] == 0.01
+    assert [removal["term"] for removal in found["removed"]] == ["c"]
+
+
+def test_a_response_may_be_an_expression(cox: Cox, data: Path) -> None:
+    _, out, _ = cox("analyze", data, "-r", "log(y)", "-f", "a,b", "-o", "json")
+    assert json.loads(out)["response"] == "log(y)"
+
+
+def test_groups_are_units(cox: Cox, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    factorial({"a": 2}, replicates=4, noise=0.5).assign(run=[n // 2 for n in range(64)]).to_csv(path, index=False)
+    # Two jobs a run, with d different in each: a split plot.
+    _, out, _ = cox("analyze", path, "-r", "y", "-f", "a,d", "--group", "run", "-o", "json")
+    assert "Units" in [row["term"] for row in json.loads(out)["anova"]]
+    _, out, _ = cox("analyze", path, "-r", "y", "-f", "a", "--group", "run", "-o", "json")
+    assert json.loads(out)["rows"] == 32
+
+
+def test_failed_runs_may_be_left_out_and_that_is_said(cox: Cox, data: Path) -> None:
+    lines = data.read_text(encoding="utf-8").splitlines()
+    lines[5] = lines[5].rsplit(",", 1)[0] + ","
+    data.write_text("\n".join(lines), encoding="utf-8")
+    code, _, err = cox("analyze", data, "-r", "y", "-f", "a,b,c,d")
+    assert code == 2
+    assert err == "cox: column y has 1 missing value; fill them in or leave those rows out.\n"
+    _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b,c,d", "--drop-missing", "-o", "json")
+    assert json.loads(out)["notes"][0] == "1 row without a value of y left out."
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "sentence"),
+    [
+        ("a,b,y\n1,1,5\n2,2,6\n", ["-r", "speed", "-f", "a"], "there is no column speed; the columns are a, b, y."),
+        ("a,b,y\n1,1,5\n2,2,6\n", ["-r", "y", "-f", "a,gpus"], "there is no column gpus; the columns are a, b, y."),
+        ("a,y\n1,5\n2,fast\n", ["-r", "y", "-f", "a"], "column y must be numbers, but has fast; correct or leave out"),
+        ("a,y\n1,5\n1,6\n", ["-r", "y", "-f", "a"], "factor a has only one value (1); leave it out or vary it."),
+        ("a,y\n1,5\n2,\n", ["-r", "y", "-f", "a"], "column y has 1 missing value; fill them in or leave those"),
+        ("a,y\n1,5\nNaN,6\n", ["-r", "y", "-f", "a"], "column a has 1 missing value; fill them in or leave those"),
+        (
+            "a,b,y\n1,1,5\n2,1,6\n1,2,7\n",
+            ["-r", "y", "-f", "a,b"],
+            "3 rows cannot estimate the 4 coefficients of this model: a:b is the first that cannot be estimated;",
+        ),
+        ("a,y\n1,5\n2,6\n", ["-r", "y", "-f", "a", "--log", "b"], "a coding is given for b, which is not a factor;"),
+        ("a,y\n1,5\n2,6\n", ["-r", "y", "-f", "a", "--group", "g"], "there is no column g; the columns are a, y."),
+        ("a,y\n1,5\n2,6\n", ["-r", "y", "-f", "a", "--formula", "a*q"], "formula 'a*q': there is no factor q;"),
+        ("a,y\n1,5\n2,6\n", ["-r", "y", "-f", "a", "--interactions", "0"], "interactions up to order 0 make no model"),
+        (
+            "a,y\n1,5\n2,6\n",
+            ["-r", "y", "-f", "a", "--interactions", "1", "--formula", "a"],
+            "--interactions and --formula both say what the model is; give one of them.",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_two(
+    cox: Cox, tmp_path: Path, text: str, arguments: list[str], sentence: str
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(text, encoding="utf-8")
+    code, out, err = cox("analyze", path, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"cox: {sentence}")
+    assert err.endswith(".\n")
+    assert err.count("\n") == 1
