@@ -1,0 +1,76 @@
+"""How the processes of a training find each other, with nothing but the address of the first.
+
+The first process keeps a store (a TCP server) at the job's rendezvous address: the cluster IP of a Service in front of
+worker 0, or this machine. Everybody signs in there; when all have, the process group is made. Waiting is bounded, and
+who is missing is named.
+"""
+
+import os
+import socket
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from coxswain.worker.report import Failure, Reason, Settings
+from coxswain.worker.torch.world import Place
+
+_COLLECTIVE_TIMEOUT = timedelta(hours=1)
+"""A mere backstop: a peer that dies closes its connections, and one that falls silent is the monitor's to notice."""
+
+
+def open_store(settings: Settings, place: Place) -> dist.TCPStore:
+    """The store, as its keeper or as a guest."""
+    keeper = place.rank == 0
+    # The keeper talks to itself directly: a Service may not lead to it before it is known to be up.
+    host = "127.0.0.1" if keeper else settings.rendezvous_host
+    try:
+        return dist.TCPStore(
+            host,
+            settings.rendezvous_port,
+            is_master=keeper,
+            timeout=timedelta(seconds=settings.rendezvous_timeout),
+            wait_for_workers=False,
+        )
+    except RuntimeError as error:
+        where = f"{host}:{settings.rendezvous_port}"
+        if keeper:
+            raise Failure(Reason.RENDEZVOUS_TIMEOUT, f"the first worker cannot listen on {where}.") from error
+        raise Failure(
+            Reason.RENDEZVOUS_TIMEOUT,
+            f"the first worker was not there at {where} within {settings.rendezvous_timeout:g} s.",
+        ) from error
+
+
+def meet(store: dist.Store, settings: Settings, place: Place) -> None:
+    """Wait until every process has signed in, then make the process group."""
+    store.set(f"here/{place.rank}", "yes")
+    deadline = time.monotonic() + settings.rendezvous_timeout
+    expected = {f"here/{rank}": rank // place.processes for rank in range(place.size)}
+    while missing := [worker for key, worker in expected.items() if not store.check([key])]:
+        if time.monotonic() > deadline:
+            names = ", ".join(str(worker) for worker in sorted(set(missing)))
+            raise Failure(
+                Reason.RENDEZVOUS_TIMEOUT, f"worker {names} did not come within {settings.rendezvous_timeout:g} s."
+            )
+        time.sleep(0.1)
+    if "GLOO_SOCKET_IFNAME" not in os.environ:
+        os.environ["GLOO_SOCKET_IFNAME"] = _interface(settings.rendezvous_host)
+    dist.init_process_group(
+        "nccl" if torch.cuda.is_available() else "gloo",
+        store=dist.PrefixStore("group", store),
+        rank=place.rank,
+        world_size=place.size,
+        timeout=_COLLECTIVE_TIMEOUT,
+    )
+
+
+def _interface(host: str) -> str:
+    """The network interface that leads to the others: gloo would otherwise guess from the machine's name."""
+    if socket.gethostbyname(host).startswith("127."):
+        return "lo"
+    routes = [line.split() for line in Path("/proc/net/route").read_text().splitlines()[1:]]
+    defaults = [route[0] for route in routes if route[1] == "00000000"]
+    return defaults[0] if defaults else "eth0"
