@@ -69,7 +69,7 @@ $(READY): requirements/uv.txt requirements/all.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Coxswain needs Python 3.11 or newer, and $$(command -v python3) is older: install a newer one." >&2; exit 1; }
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory python3-venv
-	@echo "== Making .venv (some 8 GB with PyTorch and Spark: a minute, or more where the network is slow)"
+	@echo "== Making .venv (6 GB with PyTorch and Spark: a minute, or more where the network is slow)"
 	@test -x $(BIN)/uv || { python3 -m venv --clear .venv && \
 		$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; }
 	@uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/all.txt requirements/uv.txt

@@ -63,6 +63,7 @@ def controller_manager() -> Component:
         f"--root-ca-file={credentials.API_CERTIFICATE}",
         f"--service-account-private-key-file={credentials.ACCOUNTS_KEY}",
         "--use-service-account-credentials",
+        f"--flex-volume-plugin-dir={places.VOLUME_PLUGINS}",
         "--leader-elect=false",  # it is the only one, and need not wait to be sure of that
         "--concurrent-job-syncs=20",
         *QUICK,

@@ -4,6 +4,7 @@ There is no registry: an image is imported into containerd under its local name,
 `imagePullPolicy: IfNotPresent` or `Never`.
 """
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -48,15 +49,27 @@ def archive(name: str) -> Path:
 def _build(folder: Path, name: str, base: str, files: Mapping[str, Path]) -> None:
     print(f"Building the image {name} …", flush=True)
     tag = reference(name)
-    with tempfile.TemporaryDirectory() as context, tempfile.TemporaryDirectory() as storage:
+    with tempfile.TemporaryDirectory(prefix="coxswain-image-") as temporary:
+        context, buildah = Path(temporary, "context"), _Buildah(Path(temporary))
         for place, path in files.items():
-            target = Path(context, place)
+            target = context / place
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
-        # Its own storage, thrown away afterwards, without a driver that mounts: nothing is left on the machine.
-        buildah = ["buildah", f"--root={storage}/root", f"--runroot={storage}/run", "--storage-driver=vfs"]
-        _run(*buildah, "build", "--isolation=chroot", f"--build-arg=BASE={base}", f"--tag={tag}", context)
-        _run(*buildah, "push", "--disable-compression", tag, f"oci-archive:{folder / 'image.tar'}:{tag}")
+        buildah.run("build", "--isolation=chroot", f"--build-arg=BASE={base}", f"--tag={tag}", str(context))
+        buildah.run("push", "--disable-compression", tag, f"oci-archive:{folder / 'image.tar'}:{tag}")
+
+
+class _Buildah:
+    """buildah with all it keeps in one folder, and a storage driver that mounts nothing: no trace is left elsewhere."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = folder / "containers.conf"
+        settings.write_text(f'[network]\nnetwork_config_dir = "{folder / "network"}"\n')
+        self._environment = {"TMPDIR": str(folder), "CONTAINERS_CONF": str(settings)}
+        self._command = ("buildah", f"--root={folder / 'root'}", f"--runroot={folder / 'run'}", "--storage-driver=vfs")
+
+    def run(self, *arguments: str) -> None:
+        _run(*self._command, *arguments, environment=self._environment)
 
 
 def load(archive: Path) -> None:
@@ -64,7 +77,8 @@ def load(archive: Path) -> None:
     _run("ctr", f"--address={places.CONTAINERD_SOCKET}", "--namespace=k8s.io", "images", "import", str(archive))
 
 
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(*command: str, environment: Mapping[str, str] | None = None) -> None:
+    environment = {**os.environ, **(environment or {})}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ClusterError(f"`{' '.join(command)}` failed:\n{(done.stdout + done.stderr).strip()}")

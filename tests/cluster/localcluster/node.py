@@ -24,6 +24,8 @@ root = "{root / "root"}"
 state = "{root / "state"}"
 [grpc]
   address = "{places.CONTAINERD_SOCKET}"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{root / "opt"}"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{sandbox_image}"
   restrict_oom_score_adj = true
@@ -74,7 +76,7 @@ def kubelet() -> Component:
         "failSwapOn": False,
         "resolvConf": str(resolver),
         "podLogsDir": str(places.LOGS / "pods"),
-        "volumePluginDir": str(places.STATE / "volume-plugins"),
+        "volumePluginDir": str(places.VOLUME_PLUGINS),
         # Images have no registry to come back from, and the disk is not ours alone.
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,

@@ -14,6 +14,7 @@ LOCK = Path("/run/coxswain-cluster.lock")
 CONFIGURATION = STATE / "configuration"
 LOGS = STATE / "logs"
 AUDIT_LOG = LOGS / "audit.log"
+VOLUME_PLUGINS = STATE / "volume-plugins"
 KUBECONFIG = STATE / "kubeconfig"
 CONTAINERD_SOCKET = STATE / "containerd" / "containerd.sock"
 
