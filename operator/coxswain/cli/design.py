@@ -163,20 +163,16 @@ def _unit(power: "Power") -> str:
 def _study_table(study: "Sequence[tuple[Design, Power]]") -> Table:
     columns = ["replications", "runs", "residual df", "smallest effect of a factor"]
     rows = [
-        (
-            made.options.replications,
-            made.run_count,
-            power.residual_df,
-            _largest_of_factors(power) if power.residual_df else None,
-        )
+        (made.options.replications, made.run_count, power.residual_df, _found_of_every_factor(made, power))
         for made, power in study
     ]
     return Table("What replications buy", columns, rows)
 
 
-def _largest_of_factors(power: "Power") -> float:
-    """The smallest effect that is found of every factor."""
-    return max(term.smallest_effect for term in power.terms if term.is_main)
+def _found_of_every_factor(made: "Design", power: "Power") -> float | None:
+    """The smallest effect that is found of whichever factor has it; None if some factor's cannot be found at all."""
+    effects = [term.smallest_effect for term in power.terms if term.is_main]
+    return max(effects) if power.residual_df and len(effects) == len(made.factors) else None
 
 
 def _document(
@@ -232,7 +228,7 @@ def _document(
                     "replications": changed.options.replications,
                     "runs": changed.run_count,
                     "residual_df": other.residual_df,
-                    "smallest_effect": _largest_of_factors(other),
+                    "smallest_effect": _found_of_every_factor(changed, other),
                 }
                 for changed, other in study
             ],

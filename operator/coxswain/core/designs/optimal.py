@@ -21,7 +21,10 @@ from coxswain.core.designs.streams import Stream
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor, Level
 
-_STARTS = 10
+_FEWEST_STARTS, _MOST_STARTS = 10, 100
+"""Small designs have many poor local optima and are soon improved, so they are started more often."""
+_CELLS = 20_000
+"""How many starts there are times cells of the model matrix, between these two."""
 _PASSES = 50
 _TRIES = 10_000
 _RIDGE = 1e-6
@@ -73,7 +76,8 @@ class DOptimal(DesignOptions):
         rules = [partial_levels(row, factors, f"exclude[{index}]") for index, row in enumerate(self.exclude)]
         search = _Search(model, rules, earlier)
         stream = Stream(self.seed, "DOptimal")
-        tries = [search.improve(search.random_rows(self.size, stream)) for _ in range(_STARTS)]
+        starts = min(max(_CELLS // (self.size * model.size), _FEWEST_STARTS), _MOST_STARTS)
+        tries = [search.improve(search.random_rows(self.size, stream)) for _ in range(starts)]
         information, levels = max(tries, key=lambda found: round(found[0], _DIGITS))
         if not np.isfinite(information):
             raise InputError(

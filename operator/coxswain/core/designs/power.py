@@ -77,12 +77,12 @@ def detectable(
 
 def _detectable(design: Design, noise: float, interactions: int, alpha: float, power: float) -> Power:
     model = LinearModel(design.factors, interactions, design.options.squared(design.factors))
-    blocks, matrix = _matrix(design, model)
-    kept = _independent(np.hstack([blocks, matrix]))
+    matrix, blocks = _matrix(design, model)
+    information = matrix.T @ matrix
+    kept = _independent(information)
     residual_df = len(matrix) - len(kept)
-    columns = {int(column) - blocks.shape[1]: place for place, column in enumerate(kept)}
-    used = np.hstack([blocks, matrix])[:, kept]
-    spread = np.linalg.inv(used.T @ used)
+    columns = {column - blocks: place for place, column in enumerate(kept)}
+    spread = np.linalg.inv(information[np.ix_(kept, kept)])
     shift = _needed_shift(residual_df, alpha, power) if residual_df else math.inf
     terms, inseparable = [], []
     for term in model.terms:
@@ -106,18 +106,27 @@ def _check(*, noise: float, alpha: float, power: float, interactions: int) -> No
         raise InputError(f"interactions is {interactions}; give 1 for main effects only, or more.")
 
 
-def _matrix(design: Design, model: LinearModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Indicators of all blocks but the first, and the model's columns, for all runs and those already done."""
+def _matrix(design: Design, model: LinearModel) -> tuple[NDArray[np.float64], int]:
+    """Indicators of all blocks but the first, then the model's columns, for all runs and those already done.
+
+    Also how many of them are blocks': these come first, so that a term that looks like them is the one left out.
+    """
     settings = [tuple(design.rows[run.row].settings.values()) for run in design.runs]
     matrix = model.matrix(model.basis([*settings, *design.earlier]))
     block = np.array([run.block for run in design.runs] + [0] * len(design.earlier))
-    return (block[:, None] == np.arange(1, design.options.blocks)).astype(float), matrix
+    indicators = block[:, None] == np.arange(1, design.options.blocks)
+    return np.hstack([indicators.astype(float), matrix]), indicators.shape[1]
 
 
-def _independent(matrix: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The columns that are no combination of those before them."""
-    diagonal = np.abs(np.diag(np.linalg.qr(matrix, mode="r")))
-    return np.flatnonzero(diagonal > 1e-8 * np.linalg.norm(matrix, axis=0)[: len(diagonal)])
+def _independent(information: NDArray[np.float64]) -> list[int]:
+    """The columns of X that are no combination of those before them, from X'X."""
+    left = information.copy()
+    kept = []
+    for column, total in enumerate(np.diag(information)):
+        if left[column, column] > 1e-9 * total:
+            kept.append(column)
+            left -= np.outer(left[:, column], left[column]) / left[column, column]
+    return kept
 
 
 def _effects(model: LinearModel, term: Term) -> Iterator[NDArray[np.float64]]:
@@ -141,9 +150,11 @@ def _effects(model: LinearModel, term: Term) -> Iterator[NDArray[np.float64]]:
 
 
 def _chance(shift: float, df: int, alpha: float) -> float:
-    """The chance that a noncentral t is beyond the limits of a two-sided test."""
-    limit = stats.t.ppf(1 - alpha / 2, df)
-    return float(stats.nct.sf(limit, df, shift) + stats.nct.cdf(-limit, df, shift))
+    """The chance that a noncentral t is beyond the limits of a two-sided test.
+
+    Its square is a noncentral F, which scipy computes where its noncentral t gives no number.
+    """
+    return float(stats.ncf.sf(stats.t.ppf(1 - alpha / 2, df) ** 2, 1, df, shift**2))
 
 
 def _needed_shift(df: int, alpha: float, power: float) -> float:

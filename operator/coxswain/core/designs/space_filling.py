@@ -86,7 +86,7 @@ def _spread(
     distance = np.array([sum(apart(points[row, c], c) for c in range(columns)) for row in range(rows)]) + _TOUCHING
     np.fill_diagonal(distance, np.inf)
     crowding = (distance**-_POWER).sum(axis=1)
-    steps = 4_000 + 4 * rows
+    steps = min(200 * rows, 8_000)
     # Half of the swaps move the most crowded row, the others any.
     draws = stream.uniform(4 * steps).reshape(steps, 4) * [columns, 2, rows, rows]
     for column, is_random, chosen, other in draws.astype(int).tolist():
