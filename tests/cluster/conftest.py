@@ -54,7 +54,7 @@ def cluster() -> Iterator[Cluster]:
         with lifecycle.running():
             yield Cluster(places.KUBECONFIG, str(binary.programs() / "kubectl"), is_local=True)
     except ClusterError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 @pytest.fixture
