@@ -45,6 +45,14 @@ def test_a_suggestion_for_an_expression_is_an_expression(power: float, expected:
     assert parse_expression(expected, ["time", "jobs"]).names == {"time", "jobs"}
 
 
+def test_a_response_that_hardly_varies_does_not_tell() -> None:
+    table = factorial({"a": 0.5}, noise=0.1)
+    found = box_cox(fitted_table(table.assign(y=table["y"] + 1e6), "y", "a"), "y", 0.05)
+    assert found is not None
+    assert found.suggestion == "y"
+    assert found.sentence.startswith("y varies too little to tell its powers apart")
+
+
 @pytest.mark.parametrize("shift", [0.0, 100.0])
 def test_a_response_that_is_not_above_zero_or_has_no_error_has_no_suggestion(shift: float) -> None:
     table = factorial({"a": 1}, noise=1)

@@ -61,6 +61,9 @@ def _log_likelihood(fit: Fit, scaled: Array, powers: Array) -> Array:
 
 def _suggest(response: str, power: float, low: float, high: float) -> BoxCox:
     interval = f"λ {power:.2f}, from {low:.2f} to {high:.2f}"
+    if low == LOWEST and high == HIGHEST:
+        sentence = f"{response} varies too little to tell its powers apart: no transformation is needed."
+        return BoxCox(power, low, high, response, sentence)
     if low <= 1 <= high:
         return BoxCox(power, low, high, response, f"No transformation is needed ({interval}).")
     # None of the simple ones may lie inside; the nearest still describes the data better than the response itself.
