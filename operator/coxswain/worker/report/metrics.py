@@ -38,7 +38,7 @@ class Metrics:
             }
         )
         self._state = self._gauge("state", "1 for the state the worker is in, 0 for the others.", "state")
-        self._gauge("planned_epochs", "Epochs the job is to train.").set(settings.epochs)
+        self._gauge("planned_epochs", "Epochs the job is to train.").set(settings.planned_epochs)
         self._epoch = self._gauge("epochs", "Epochs trained so far, those of earlier attempts too.")
         self._seconds = self._gauge("epoch_duration_seconds", "Training time of the last epoch, without validation.")
         self._validation = self._gauge("validation_duration_seconds", "Validation time of the last epoch.")

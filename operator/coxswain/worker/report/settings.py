@@ -15,6 +15,9 @@ from typing import Annotated, Any, Self, get_type_hints
 
 from coxswain.worker.report.contract import Failure, Reason
 
+_MEMORY_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_MEMORY_UNITS |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
 
 def termination_log(environment: Mapping[str, str]) -> Path | None:
     """Where the last word goes: the file that is named, else the kubelet's, else nowhere."""
@@ -60,6 +63,21 @@ def _cores(text: str) -> float:
         raise ValueError("cores, such as 2, 0.5 or 500m") from None
 
 
+def _memory(text: str) -> int:
+    quantity = re.fullmatch(r"(\d+(?:\.\d+)?)(\w*)", text)
+    unit = _MEMORY_UNITS.get(quantity[2]) if quantity else None
+    size = int(float(quantity[1]) * unit) if quantity and unit else 0
+    if size < 1:
+        raise ValueError("bytes, such as 1073741824, 512Mi or 2Gi")
+    return size
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.lower() == "true"
+
+
 def _extra(text: str) -> dict[str, str]:
     try:
         pairs = json.loads(text)
@@ -94,24 +112,53 @@ class Settings:
     workers: Annotated[int, Variable("COXSWAIN_WORKERS", _whole(1))] = 1
     processes_per_worker: Annotated[int, Variable("COXSWAIN_PROCESSES_PER_WORKER", _whole(1))] = 1
     cores_per_worker: Annotated[float | None, Variable("COXSWAIN_CORES_PER_WORKER", _cores)] = None
+    nodes: Annotated[int, Variable("COXSWAIN_NODES", _whole(1))] = 1
+    executors_per_node: Annotated[int, Variable("COXSWAIN_EXECUTORS_PER_NODE", _whole(1))] = 1
+    cores_per_executor: Annotated[float, Variable("COXSWAIN_CORES_PER_EXECUTOR", _cores)] = 1.0
+    memory_per_executor: Annotated[int, Variable("COXSWAIN_MEMORY_PER_EXECUTOR", _memory)] = 2**30
+    spark_secret: Annotated[str, Variable("COXSWAIN_SPARK_SECRET", str)] = field(default="", repr=False)
+    pod_ip: Annotated[str, Variable("COXSWAIN_POD_IP", str)] = ""
     worker: Annotated[int, Variable("JOB_COMPLETION_INDEX", _whole(0))] = 0
     rendezvous_host: Annotated[str, Variable("COXSWAIN_RENDEZVOUS_HOST", str)] = "127.0.0.1"
     rendezvous_port: Annotated[int, Variable("COXSWAIN_RENDEZVOUS_PORT", _whole(1))] = 29400
     rendezvous_timeout: Annotated[float, Variable("COXSWAIN_RENDEZVOUS_TIMEOUT_SECONDS", _above_zero)] = 300.0
     peer_timeout: Annotated[float, Variable("COXSWAIN_PEER_TIMEOUT_SECONDS", _above_zero)] = 30.0
 
+    ingest_format: Annotated[str, Variable("COXSWAIN_INGEST_FORMAT", str)] = "TFRecord"
+    ingest_batches: Annotated[int, Variable("COXSWAIN_INGEST_BATCHES", _whole(1))] = 10
+    ingest_repetitions: Annotated[int, Variable("COXSWAIN_INGEST_REPETITIONS", _whole(1))] = 3
+    ingest_partitions: Annotated[int, Variable("COXSWAIN_INGEST_PARTITIONS", _whole(1))] = 8
+    ingest_cache: Annotated[bool, Variable("COXSWAIN_INGEST_CACHE", _yes_or_no)] = False
+
     data_path: Annotated[Path | None, Variable("COXSWAIN_DATA_PATH", Path)] = None
+    data_url: Annotated[str, Variable("COXSWAIN_DATA_URL", str)] = ""
     output_path: Annotated[Path | None, Variable("COXSWAIN_OUTPUT_PATH", Path)] = None
     metrics_host: Annotated[str, Variable("COXSWAIN_METRICS_HOST", str)] = "0.0.0.0"  # noqa: S104 - pods are scraped
     metrics_port: Annotated[int | None, Variable("COXSWAIN_METRICS_PORT", _whole(0))] = None
     termination_log: Annotated[Path | None, Variable("COXSWAIN_TERMINATION_LOG", Path)] = None
 
     def __post_init__(self) -> None:
-        if self.worker >= self.workers:
+        variable, pods = ("COXSWAIN_NODES", self.nodes) if self.on_spark else ("COXSWAIN_WORKERS", self.workers)
+        if self.worker >= pods:
             raise Failure(
                 Reason.BAD_PARAMETER,
-                f"JOB_COMPLETION_INDEX is {self.worker}, but COXSWAIN_WORKERS says there are {self.workers} workers.",
+                f"JOB_COMPLETION_INDEX is {self.worker}, but {variable} says there are {pods} workers.",
             )
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether the job brings a Spark cluster with it."""
+        return self.engine == "Spark"
+
+    @property
+    def ingests(self) -> bool:
+        """Whether the job measures how fast data are read, in place of training."""
+        return self.workload == "Ingest"
+
+    @property
+    def planned_epochs(self) -> int:
+        """How many epochs the job is to train; for a speed test, how often it reads the data."""
+        return self.ingest_repetitions if self.ingests else self.epochs
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
@@ -138,23 +185,45 @@ class Settings:
 
     def parameters(self) -> dict[str, Any]:
         """What the job ran with, in the words of the API, for the operator to compare with what it asked for."""
-        parameters = {
+        parameters: dict[str, Any] = {"dataset": self.dataset, "samples": self.samples, "batchSize": self.batch_size}
+        parameters |= self._ingest() if self.ingests else self._training()
+        parameters |= self._spark() if self.on_spark else self._workers()
+        parameters |= {"seed": self.seed, "extra": dict(self.extra)}
+        return {name: value for name, value in parameters.items() if value not in (None, "", {})}
+
+    def _training(self) -> dict[str, Any]:
+        return {
             "network": self.network,
-            "dataset": self.dataset,
-            "samples": self.samples,
             "strategy": self.strategy,
             "epochs": self.epochs,
-            "batchSize": self.batch_size,
             "learningRate": self.learning_rate,
             "optimizer": self.optimizer,
             "schedule": self.schedule,
-            "seed": self.seed,
+        }
+
+    def _ingest(self) -> dict[str, Any]:
+        return {
+            "format": self.ingest_format,
+            "batches": self.ingest_batches,
+            "repetitions": self.ingest_repetitions,
+            "partitions": self.ingest_partitions,
+            "cache": self.ingest_cache,
+        }
+
+    def _workers(self) -> dict[str, Any]:
+        return {
             "workers": self.workers,
             "processesPerWorker": self.processes_per_worker,
             "coresPerWorker": self.cores_per_worker,
-            "extra": dict(self.extra),
         }
-        return {name: value for name, value in parameters.items() if value not in (None, "", {})}
+
+    def _spark(self) -> dict[str, Any]:
+        return {
+            "nodes": self.nodes,
+            "executorsPerNode": self.executors_per_node,
+            "coresPerExecutor": self.cores_per_executor,
+            "memoryPerExecutor": self.memory_per_executor,
+        }
 
 
 def _variables(settings: type[Settings]) -> dict[str, Variable]:
