@@ -1,5 +1,6 @@
 """The worker as it runs in pods: whole processes, alone and together, and everything that can happen to them."""
 
+import os
 import resource
 import signal
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 import torch
 
-from coxswain.worker.report import ExitCode
+from coxswain.worker.report import ExitCode, usage
 from tests.unit.worker.conftest import Start, Worker
 
 StartTwo = Callable[..., tuple[Worker, Worker]]
@@ -181,12 +182,27 @@ def test_when_a_peer_is_killed_the_other_ends_with_a_clear_reason(start_two: Sta
     assert survivor.words["reason"] == "PeerLost"
 
 
-def test_a_peer_that_falls_silent_is_given_up(start_two: StartTwo) -> None:
-    first, second = start_two(COXSWAIN_EPOCHS=100000, COXSWAIN_PEER_TIMEOUT_SECONDS=3)
-    first.wait_for("'epoch': 1")
-    second.signal(signal.SIGSTOP)
-    assert first.wait(60) == ExitCode.INFRASTRUCTURE, first.output()
-    assert first.words["message"] == "worker 1 has been silent for 3 s."
+@pytest.mark.parametrize("silent", [0, 1])
+def test_a_peer_that_falls_silent_is_given_up(start_two: StartTwo, silent: int) -> None:
+    workers = start_two(COXSWAIN_EPOCHS=100000, COXSWAIN_PEER_TIMEOUT_SECONDS=3)
+    workers[0].wait_for("'epoch': 1")
+    workers[silent].signal(signal.SIGSTOP)
+    other = workers[1 - silent]
+    assert other.wait(60) == ExitCode.INFRASTRUCTURE, other.output()
+    assert other.words["message"] == f"worker {silent} has been silent for 3 s."
+
+
+def test_two_processes_of_one_worker_learn_the_same_and_the_death_of_one_is_told(start: Start, free_port: int) -> None:
+    settings = {"COXSWAIN_RENDEZVOUS_PORT": free_port, "COXSWAIN_CORES_PER_WORKER": 2}
+    alone = start(**settings, COXSWAIN_EPOCHS=2)
+    mirrored = start(**settings, COXSWAIN_EPOCHS=100000, COXSWAIN_PROCESSES_PER_WORKER=2)
+    mirrored.wait_for("'epoch': 2")
+    (child,) = [child for child in usage.tree(mirrored.process.pid) if child != mirrored.process.pid]
+    os.kill(child, signal.SIGKILL)
+    assert (mirrored.wait(60), alone.wait()) == (ExitCode.INFRASTRUCTURE, ExitCode.SUCCESS), mirrored.output()
+    assert mirrored.words["message"] == "process 1 of this worker was killed by signal 9."
+    assert mirrored.words["distribution"] == "Mirrored"
+    assert curve(mirrored)[:1] == pytest.approx(curve(alone)[:1], abs=1e-4)
 
 
 def test_a_peer_that_never_comes_is_named(start: Start, free_port: int) -> None:

@@ -64,10 +64,22 @@ class Gpu:
     memory_bytes: int
 
 
+def tree(pid: int, proc: Path = PROC) -> list[int]:
+    """The process and its living descendants; the kernel lists children by the thread that made them."""
+    members = [pid]
+    for member in members:
+        for children in (proc / str(member) / "task").glob("*/children"):
+            try:
+                members += [int(child) for child in children.read_text().split()]
+            except OSError:
+                continue
+    return members
+
+
 def processes(pid: int | None = None, proc: Path = PROC) -> ProcessUsage:
     """The usage of a process (by default this one) and all its descendants, ended ones that were waited for too."""
     total = ProcessUsage()
-    for member in _tree(pid or os.getpid(), proc):
+    for member in tree(pid or os.getpid(), proc):
         try:
             total += _process(member, proc)
         except OSError:
@@ -127,18 +139,6 @@ def gpus() -> list[Gpu]:
     answer = subprocess.run(query, capture_output=True, text=True, check=False, timeout=10).stdout
     found = re.findall(r"^\s*(\d+),\s*(\d+),\s*(\d+)\s*$", answer, re.MULTILINE)
     return [Gpu(index, int(percent) / 100, int(mebibytes) * 2**20) for index, percent, mebibytes in found]
-
-
-def _tree(pid: int, proc: Path) -> list[int]:
-    """The process and its living descendants; the kernel lists children by the thread that made them."""
-    members = [pid]
-    for member in members:
-        for children in (proc / str(member) / "task").glob("*/children"):
-            try:
-                members += [int(child) for child in children.read_text().split()]
-            except OSError:
-                continue
-    return members
 
 
 def _stat(pid: int, proc: Path) -> list[str]:

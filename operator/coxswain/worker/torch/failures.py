@@ -23,7 +23,9 @@ def explain(error: BaseException) -> Failure:
         case RuntimeError() if any(sign in str(error) for sign in _NO_MEMORY):
             return _out_of_memory()
         case RuntimeError() if broken_connection(error):
-            return Failure(Reason.PEER_LOST, f"a connection to another process broke: {str(error).splitlines()[0]}")
+            # gloo's text: [where in its source] what happened. Friendly advice.
+            what = str(error).splitlines()[0].partition("] ")[2].partition(". ")[0] or str(error)
+            return Failure(Reason.PEER_LOST, f"another worker went away during the training ({what}).")
     return report.explain(error)
 
 

@@ -1,4 +1,4 @@
-"""Nobody waits for the dead: a thread in every process that watches over the others.
+"""Nobody waits for the dead: every process watches over the others.
 
 A process that dies closes its connections, and whoever talks to it gets an error at once. But a machine that is cut
 off, or a process that hangs, closes nothing. So every process beats once a second in the store; the first one watches
@@ -43,19 +43,25 @@ class Monitor:
         self._memory_kills = usage.out_of_memory_kills()
         self.failure: Failure | None = None
         self._beat()  # before the others can meet this process, so that they never take it for one yet to come
-        self._thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
-        self._thread.start()
+        self._looked = time.monotonic()
+        for work in (self._look, self._guard):
+            threading.Thread(target=work, name=f"monitor {work.__name__}", daemon=True).start()
 
-    def _watch(self) -> None:
-        """Look around once a second until the process leaves or something has failed."""
-        while not self._leaving.wait(_BEAT):
+    def _look(self) -> None:
+        """Look around once a second; if the store's keeper hangs, this hangs too."""
+        while self.failure is None and not self._leaving.wait(_BEAT):
             try:
                 self.failure = self._news() or self._silent_peer() or self._dead_child()
             except RuntimeError as error:
                 why = str(error).splitlines()[0]
                 self.failure = Failure(Reason.PEER_LOST, f"worker 0 is gone: its store does not answer ({why}).")
-            if self.failure:
-                break
+            self._looked = time.monotonic()
+
+    def _guard(self) -> None:
+        """Never wait for anybody: end the process if it must end and does not."""
+        while self.failure is None and not self._leaving.wait(_BEAT):
+            if time.monotonic() - self._looked > self._silence:
+                self.failure = self._silent(0)
         # The main thread usually gets an error of its own now. Stuck in a collective call it cannot be woken.
         if self.failure and not self._leaving.wait(2 * _PATIENCE):
             self._abort(self.failure)
@@ -80,7 +86,7 @@ class Monitor:
     def cause(self) -> Failure | None:
         """What the others, or the children, have to say about a connection that broke a moment ago."""
         deadline = time.monotonic() + _PATIENCE
-        while self.failure is None and self._thread.is_alive() and time.monotonic() < deadline:
+        while self.failure is None and time.monotonic() < deadline:
             time.sleep(0.1)
         self.leave()
         return self.failure
@@ -109,9 +115,12 @@ class Monitor:
             self._beats[rank] = (beats, since if beats == before else now)
             # A process that has not signed in yet is waited for by the rendezvous.
             if beats == before and beats > 0 and now - since > self._silence:
-                worker = rank // self._place.processes
-                return Failure(Reason.PEER_LOST, f"worker {worker} has been silent for {self._silence:g} s.")
+                return self._silent(rank)
         return None
+
+    def _silent(self, rank: int) -> Failure:
+        worker = rank // self._place.processes
+        return Failure(Reason.PEER_LOST, f"worker {worker} has been silent for {self._silence:g} s.")
 
     def _dead_child(self) -> Failure | None:
         for local, child in enumerate(self._children, start=1):

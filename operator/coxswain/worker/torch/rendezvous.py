@@ -5,6 +5,7 @@ worker 0, or this machine. Everybody signs in there; when all have, the process 
 who is missing is named.
 """
 
+import ipaddress
 import os
 import socket
 import time
@@ -23,25 +24,37 @@ _COLLECTIVE_TIMEOUT = timedelta(hours=1)
 
 def open_store(settings: Settings, place: Place) -> dist.TCPStore:
     """The store, as its keeper or as a guest."""
-    keeper = place.rank == 0
-    # The keeper talks to itself directly: a Service may not lead to it before it is known to be up.
-    host = "127.0.0.1" if keeper else settings.rendezvous_host
+    host, port = settings.rendezvous_host, settings.rendezvous_port
+    timeout = timedelta(seconds=settings.rendezvous_timeout)
+    if place.rank == 0:
+        return _keep(host, port, timeout)
     try:
-        return dist.TCPStore(
-            host,
-            settings.rendezvous_port,
-            is_master=keeper,
-            timeout=timedelta(seconds=settings.rendezvous_timeout),
-            wait_for_workers=False,
-        )
+        return dist.TCPStore(host, port, timeout=timeout, wait_for_workers=False)
     except RuntimeError as error:
-        where = f"{host}:{settings.rendezvous_port}"
-        if keeper:
-            raise Failure(Reason.RENDEZVOUS_TIMEOUT, f"the first worker cannot listen on {where}.") from error
         raise Failure(
             Reason.RENDEZVOUS_TIMEOUT,
-            f"the first worker was not there at {where} within {settings.rendezvous_timeout:g} s.",
+            f"the first worker was not there at {host}:{port} within {settings.rendezvous_timeout:g} s.",
         ) from error
+
+
+def _keep(host: str, port: int, timeout: timedelta) -> dist.TCPStore:
+    # What happens on this machine alone is nobody else's business.
+    address = "127.0.0.1" if _is_loopback(host) else ""
+    try:
+        listener = socket.create_server((address, port))
+    except OSError as error:
+        raise Failure(
+            Reason.RENDEZVOUS_TIMEOUT, f"the first worker cannot listen on port {port} ({error.strerror})."
+        ) from error
+    # The keeper talks to itself directly: a Service may not lead to it before it is known to be up.
+    return dist.TCPStore(
+        "127.0.0.1",
+        port,
+        is_master=True,
+        timeout=timeout,
+        wait_for_workers=False,
+        master_listen_fd=listener.detach(),
+    )
 
 
 def meet(store: dist.Store, settings: Settings, place: Place) -> None:
@@ -69,8 +82,12 @@ def meet(store: dist.Store, settings: Settings, place: Place) -> None:
 
 def _interface(host: str) -> str:
     """The network interface that leads to the others: gloo would otherwise guess from the machine's name."""
-    if socket.gethostbyname(host).startswith("127."):
+    if _is_loopback(host):
         return "lo"
     routes = [line.split() for line in Path("/proc/net/route").read_text().splitlines()[1:]]
     defaults = [route[0] for route in routes if route[1] == "00000000"]
     return defaults[0] if defaults else "eth0"
+
+
+def _is_loopback(host: str) -> bool:
+    return ipaddress.ip_address(socket.getaddrinfo(host, None)[0][4][0]).is_loopback
