@@ -34,6 +34,13 @@ def test_training_gets_faster_with_the_batch_size(strategy: str, exponent: float
     assert (round(slope.coefficient, 3), round(slope.low, 3), round(slope.high, 3)) == (exponent, low, high)
 
 
+def test_without_distribution_the_time_falls_from_734_to_100_seconds() -> None:
+    table = paper_table("strategies_60_epochs")
+    seconds = table[table["strategy"] == "not distributed"].set_index("batch_size")["seconds"]
+    assert (round(seconds[32]), round(seconds[256])) == (734, 100)
+    assert seconds.is_monotonic_decreasing
+
+
 def test_strategy_and_batch_size_explain_the_time() -> None:
     found = log_log(paper_table("strategies_60_epochs"), ["strategy", "batch_size"])
     assert round(100 * found.r2, 1) == 99.7

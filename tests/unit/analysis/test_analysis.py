@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,20 @@ def test_a_document_has_its_names_and_is_plain_json(model: str, *, reduce: bool)
     assert set(found["anova"][0]) == {"term", "df", "sum_sq", "mean_sq", "f", "p", "percent"}
     assert {"term", "effect", "coefficient", "se", "t", "p", "low", "high", "vif"} == set(found["coefficients"][0])
     assert {"name", "test", "ok", "sentence", "statistic", "p", "rows"} == set(found["checks"][0])
+
+
+def test_every_name_of_the_document_is_documented() -> None:
+    data = make_dataset(unbalanced(), "time", ["cores", "batch", "net"])
+    found = document(analyze(data, interactions(data.factors, 1)))
+    inner = {name for value in found.values() if isinstance(value, list) and value for name in _names(value[0])}
+    inner |= set(found["box_cox"]) | set(found["pareto"])
+    text = (Path(__file__).parents[3] / "docs" / "analysis.md").read_text(encoding="utf-8")
+    for name in NAMES | inner:
+        assert f"`{name}`" in text or f"`{name}[]`" in text, name
+
+
+def _names(value: object) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
 
 
 def test_rows_without_a_response_are_said() -> None:
