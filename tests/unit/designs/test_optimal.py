@@ -62,7 +62,7 @@ def test_exhaustive_search_finds_nothing_better(size: int, model: Model) -> None
     assert build(given_factors, DOptimal(size=size, model=model)).d_efficiency == pytest.approx(best)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6)
 @given(st.sampled_from(Model), st.integers(0, 6), st.integers(0, 99))
 def test_no_random_design_is_better(model: Model, more: int, seed: int) -> None:
     size = linear_model(MIXED, model).size + more
@@ -75,7 +75,7 @@ def test_no_random_design_is_better(model: Model, more: int, seed: int) -> None:
         assert efficiency(list(MIXED), model, drawn) <= (design.d_efficiency or 0) + 1e-12
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4)
 @given(st.lists(st.sampled_from(combinations_of(list(MIXED))), max_size=6, unique=True), st.integers(0, 99))
 def test_excluded_combinations_never_appear(combinations: list[Settings], seed: int) -> None:
     names = [factor.name for factor in MIXED]

@@ -121,7 +121,7 @@ def test_runs_already_done_count() -> None:
     assert found.terms[0].standard_error == pytest.approx(2 / math.sqrt(8))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(2, 8), st.floats(0.1, 100))
 def test_more_replications_find_smaller_effects_and_noise_scales_them(replications: int, noise: float) -> None:
     designs = [build(factors(3), FullFactorial(replications=count)) for count in (replications, replications + 1)]

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coxswain.core.designs import DefinitiveScreening, PlackettBurman, build
@@ -38,6 +38,7 @@ def test_the_first_column_is_the_published_one(size: int, column: str) -> None:
     assert "".join("+" if sign > 0 else "-" for sign in signs[:-1, 0]) == column
 
 
+@settings(max_examples=30)
 @given(st.integers(3, 47), st.data())
 def test_fewer_factors_use_the_smallest_size_or_the_one_asked_for(count: int, data: st.DataObject) -> None:
     smallest = max(8, count - count % 4 + 4)

@@ -14,7 +14,7 @@ from coxswain.core.errors import InputError
 from coxswain.core.factors import Coding, Factor
 from tests.unit.designs.making import coded, factors
 
-few = settings(max_examples=20, deadline=None)
+few = settings(max_examples=10)
 
 
 @few
