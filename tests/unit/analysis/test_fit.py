@@ -51,6 +51,12 @@ def test_an_unknown_category_is_named() -> None:
         fit.matrix.at(pd.DataFrame({"cores": [1.0], "batch": [32.0], "net": ["tall"]}))
 
 
+def test_a_setting_that_is_missing_is_named() -> None:
+    fit = fitted_table(unbalanced(), "time", MODEL)
+    with pytest.raises(InputError, match="the settings have no value for factor batch; give one for every factor"):
+        fit.matrix.at(pd.DataFrame({"cores": [1.0], "net": ["deep"]}))
+
+
 def test_a_fraction_names_what_it_cannot_tell_apart() -> None:
     half = factorial({"a": 2, "b": 1}, replicates=2, noise=0.1).query("a * b * c * d == 1")
     fit = fitted_table(half, "y", "(a + b + c + d)^2")

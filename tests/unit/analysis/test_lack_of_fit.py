@@ -68,6 +68,13 @@ def test_lack_of_fit_is_the_comparison_with_a_coefficient_for_every_cell() -> No
     assert found.ok is False
 
 
+def test_identical_replicates_are_no_error_to_compare_with() -> None:
+    table = factorial({"a": 1, "bc": 1}, replicates=2)
+    found = lack_of_fit(fitted_table(table, "y", "a"), 0.05)
+    assert found.ok is None
+    assert found.sentence == "All replicates are the same: there is no error to compare with."
+
+
 def test_lack_of_fit_needs_replicates_and_something_to_miss() -> None:
     once, twice = factorial({"a": 1}, noise=1), factorial({"a": 1}, noise=1, replicates=2)
     assert "without replicates" in lack_of_fit(fitted_table(once, "y", "a"), 0.05).sentence

@@ -30,6 +30,12 @@ def test_without_an_error_lenths_limit_decides() -> None:
     assert len(removals) == 12
 
 
+def test_an_exact_fit_keeps_what_made_it() -> None:
+    fit, _ = reduce_terms(fitted_table(factorial({"a": 1, "bc": 1 / 3}), "y", "(a + b + c + d)^2"), 0.05)
+    assert {"a", "b", "c", "b:c"} <= {term.name for term in fit.matrix.terms}
+    assert fit.r2 == 1
+
+
 def test_everything_may_go() -> None:
     fit, removals = reduce_terms(fitted_table(factorial({}, replicates=2, noise=1), "y", "a + b"), 1e-9)
     assert fit.matrix.terms == ()

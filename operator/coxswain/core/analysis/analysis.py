@@ -87,7 +87,7 @@ class Analysis:
         columns = fit.matrix.at(settings)
         spreads = np.sqrt([error.mean_sq for error in fit.errors])
         variance = np.sum((columns * spreads) @ fit.inverse * (columns * spreads), axis=1)
-        new = variance + sum(_between_variance(fit)) + fit.strata[0].mean_sq
+        new = variance + fit.strata[0].mean_sq + _between_variance(fit)
         df = min(error.df for error in fit.errors)
         t = float(stats.t.isf(self.alpha / 2, df)) if df else float("nan")
         mean = columns @ fit.coefficients
@@ -152,10 +152,10 @@ def analyze(
     )
 
 
-def _between_variance(fit: Fit) -> list[float]:
-    """The variance between units beyond that within them, for units of average size."""
-    if len(fit.strata) == 1:
-        return []
+def _between_variance(fit: Fit) -> float:
+    """The variance between units beyond that within them, for units of average size; none outside a split plot."""
+    if not fit.sample.split_plot:
+        return 0.0
     within, units = fit.strata
     size = len(fit.sample.y) / len(np.unique(fit.sample.units))
-    return [max((units.mean_sq - within.mean_sq) / size, 0.0)] if units.df else [float("nan")]
+    return float(np.maximum((units.mean_sq - within.mean_sq) / size, 0.0))

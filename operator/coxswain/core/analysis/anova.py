@@ -68,11 +68,9 @@ def term_test(fit: Fit, term: Term) -> tuple[float, float]:
 
 
 def f_test(sum_sq: float, df: int, error: ErrorTerm) -> tuple[float, float]:
-    """F and its p against an error; not numbers without one, and beyond doubt if it is zero."""
-    if error.df == 0:
+    """F and its p against an error; not numbers where there is none to compare with."""
+    if not error.mean_sq > 0:
         return float("nan"), float("nan")
-    if error.sum_sq == 0:
-        return float("inf"), 0.0
     f = sum_sq / df / error.mean_sq
     return f, float(special.fdtrc(df, error.df, f))
 

@@ -84,10 +84,10 @@ def _coefficient(
     effect: float | None = None,
     vif: float | None = None,
 ) -> Coefficient:
-    if df == 0:
+    if not se > 0:  # there is no error: what is left of one would be rounding
         nan = float("nan")
         return Coefficient(name, estimate, nan, nan, nan, nan, nan, effect, vif)
-    t = estimate / se if se else float(np.copysign(np.inf, estimate))
+    t = estimate / se
     p = float(2 * special.stdtr(df, -abs(t)))
     half = float(special.stdtrit(df, 1 - alpha / 2)) * se
     return Coefficient(name, estimate, se, t, p, estimate - half, estimate + half, effect, vif)

@@ -36,6 +36,8 @@ def lack_of_fit(fit: Fit, alpha: float) -> Check:
     if df == 0:
         return Check("lack_of_fit", test, None, "The model has a coefficient for every cell: it cannot lack fit.")
     f, p = f_test(max(fit.residual.sum_sq - pure.sum_sq, 0.0), df, pure)
+    if np.isnan(p):
+        return Check("lack_of_fit", test, None, "All replicates are the same: there is no error to compare with.")
     if p < alpha:
         sentence = f"The model misses something (p {p_text(p)}): add interactions, squares or a transformation."
     else:

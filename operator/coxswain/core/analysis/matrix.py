@@ -74,6 +74,8 @@ class ModelMatrix:
         """The columns' values at settings in natural units, one row for each row of the table."""
         pieces: dict[tuple[str, int | str], Array] = {}
         for factor in self.factors:
+            if factor.name not in settings:
+                raise InputError(f"the settings have no value for factor {factor.name}; give one for every factor.")
             pieces |= _pieces(factor, settings[factor.name])
         values = np.ones((len(settings), len(self.columns)))
         for place, column in enumerate(self.columns):

@@ -1,5 +1,6 @@
 """What a reader of an analysis must not miss, in sentences."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -41,7 +42,7 @@ def _about_rows(data: Dataset, fit: Fit) -> Iterator[str]:
 def _about_balance(fit: Fit, kind: SumsOfSquares) -> Iterator[str]:
     cells = fit.sample.cells
     counts = np.bincount(cells)
-    possible = int(np.prod([len(factor.values) for factor in fit.matrix.factors], dtype=float))
+    possible = math.prod(len(factor.values) for factor in fit.matrix.factors)
     empty = possible - len(counts)
     if 0 < empty <= MOST_EMPTY_SHARE * possible:
         yield f"{plural(empty, 'combination')} of {possible} not measured: {listed(_empty_cells(fit))}."

@@ -26,7 +26,7 @@ class Removal:
 def reduce_terms(fit: Fit, alpha: float) -> tuple[Fit, tuple[Removal, ...]]:
     """The model without what does not matter, and what was left out, in order."""
     removals: list[Removal] = []
-    if fit.saturated:
+    if fit.exact:
         terms = _beyond_lenth(fit, alpha)
         removals = [Removal(term.name, None) for term in reversed(fit.matrix.terms) if term not in terms]
         return _refit(fit, terms), tuple(removals)

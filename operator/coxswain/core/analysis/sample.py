@@ -84,7 +84,7 @@ def rows_as_sample(data: Dataset) -> Sample:
     by_unit = data.settings.groupby(data.units)
     if (by_unit.transform("first") != data.settings).to_numpy().any():
         return replace(sample, split_plot=True)
-    means = np.array([data.y[data.units == unit].mean() for unit in range(data.units.max() + 1)])
+    means = np.bincount(data.units, data.y) / np.bincount(data.units)
     first = pd.Series(data.rows).groupby(data.units).first()
     return Sample(
         by_unit.first().reset_index(drop=True),
@@ -97,9 +97,6 @@ def rows_as_sample(data: Dataset) -> Sample:
 
 def means_as_sample(data: Dataset, means: Means) -> Sample:
     """Every row is the mean of some replicates."""
-    count = len(data.y)
-    return replace(
-        rows_as_sample(data),
-        weight=float(means.replicates),
-        pure_error=PureError(means.pure_error, count * (means.replicates - 1)),
-    )
+    sample = rows_as_sample(data)
+    pure_error = PureError(means.pure_error, len(sample.y) * (means.replicates - 1))
+    return replace(sample, weight=float(means.replicates), pure_error=pure_error)
