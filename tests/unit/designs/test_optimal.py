@@ -132,7 +132,7 @@ def test_columns_of_a_balanced_design_are_orthogonal_and_of_one_length() -> None
         (DOptimal(size=12, exclude=({"gpus": 1.0},)), "exclude.0.: gpus is no factor; the factors are cores, rate"),
         (DOptimal(size=12, exclude=({"cores": 3.0},)), "exclude.0.: cores has no level 3.0; its levels are 1, 2, 4"),
         (DOptimal(size=12, exclude=({},)), "exclude.0.: name at least one factor"),
-        (DOptimal(size=12, augment=({"cores": 1.0},)), "augment.0.: factor rate is missing"),
+        (DOptimal(size=12, augment=({"cores": 1.0},)), "rows.0.: factor rate is missing"),
         (
             DOptimal(size=12, exclude=({"rate": 0.01}, {"rate": 0.05})),
             "exclude leaves no combination that can be run; exclude less",

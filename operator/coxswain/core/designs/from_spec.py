@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from coxswain.core.api.design import DesignOptions as ApiOptions
-from coxswain.core.api.design import FactorSpec
+from coxswain.core.api.design import FactorSpec, Setting
 from coxswain.core.api.design import Row as ApiRow
 from coxswain.core.api.experiment import ExperimentSpec
 from coxswain.core.api.fields import Kind, kind_of
@@ -71,13 +71,12 @@ def _options(spec: ApiOptions) -> DesignOptions:
 
 
 def _mappings(rows: tuple[ApiRow, ...] | None) -> tuple[dict[str, Level], ...]:
-    return tuple(
-        {setting.name: _value(setting.level, setting.category) for setting in row.settings} for row in rows or ()
-    )
+    return tuple({setting.name: _value(setting) for setting in row.settings} for row in rows or ())
 
 
-def _value(level: float | None, category: str | None) -> Level:
-    return category if category is not None else float(level or 0)
+def _value(setting: Setting) -> Level:
+    # The API sees to it that exactly one of the two is given.
+    return float(setting.level or 0) if setting.category is None else setting.category
 
 
 def _require_positive(factor: FactorSpec, design: Design) -> None:

@@ -67,7 +67,7 @@ class DOptimal(DesignOptions):
         """The best design of several starts."""
         self.require_room(self.size)
         model = linear_model(factors, self.model)
-        earlier = tuple(complete_settings(row, factors, f"augment[{index}]") for index, row in enumerate(self.augment))
+        earlier = tuple(complete_settings(row, factors, f"rows[{index}]") for index, row in enumerate(self.augment))
         if self.size < 1 or self.size + len(earlier) < model.size:
             raise InputError(
                 f"DOptimal: {self.size} runs{f' and {len(earlier)} already done' if earlier else ''} are fewer "
