@@ -17,9 +17,11 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv with everything in it, `cox` too
 
+# A file of several experiments is not one design, and a search has none beforehand.
 demo: $(READY) ## preview the designs of the example experiments (nothing is trained)
 	@echo "These are previews: the runs each example experiment would make. Nothing is trained, no cluster is needed."
-	@for file in $$(grep -l '^kind: TrainingExperiment' examples/*.yaml); do \
+	@for file in $$(grep -c '^kind: TrainingExperiment' examples/*.yaml | sed -n 's/:1$$//p' | \
+			xargs grep -LE 'type: (HillClimb|BayesianOptimization)'); do \
 		echo; echo "== cox design $$file"; cox design "$$file"; \
 	done
 
