@@ -52,6 +52,17 @@ def test_ordinary_variability_never_makes_slow_servers_win() -> None:
     assert all(choice.fast_wins for choice in curves(np.linspace(0.01, 0.99, 99), servers=3, cv2=0.2857))
 
 
+@given(servers=several, cv2=st.floats(0, 30), lost=st.floats(0.05, 0.95))
+def test_on_either_side_of_the_crossing_load_another_wins(servers: int, cv2: float, lost: float) -> None:
+    speedup = 1 + (servers - 1) * (1 - lost)
+    turn = crossing_utilization(servers, cv2, speedup)
+    assert turn is not None  # the fast server has less capacity, so at high load it must lose
+    if turn > 0:
+        below, above = curves([turn * 0.999, turn + 0.001 * (1 - turn)], servers, cv2, speedup)
+        assert below.fast_wins
+        assert not above.fast_wins
+
+
 def test_a_fast_server_that_loses_some_of_its_speed_loses_earlier() -> None:
     turn = crossing_utilization(3, 0.2857, speedup=2.2)
     assert turn is not None

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from scipy.optimize import brentq
 
 from coxswain.core.errors import InputError
-from coxswain.core.queueing.checks import require_not_negative
 from coxswain.core.queueing.formulas import Queue
 
 
@@ -79,18 +78,18 @@ def crossing_utilization(servers: int, cv2: float, speedup: float | None = None)
     The cv2 of the crossing falls with the load, so there is one such load, or none: 0 where the slow ones win at any
     load, None where they win at no load.
     """
-    require_not_negative("cv2 of the service time", cv2)
     nearly_none, nearly_full = 1e-6, 1 - 1e-6
 
-    def excess(utilization: float) -> float:
-        """Finite and falling, also where the crossing is at infinity."""
-        return 1 / (1 + cv2) - 1 / (1 + crossing_cv2(servers, utilization, speedup))
+    def lead(utilization: float) -> float:
+        """Above 0 where the slow servers win; of reciprocals, so that an overloaded fast server is no trouble."""
+        (choice,) = curves([utilization], servers, cv2, speedup)
+        return 1 / choice.slow.response_time - 1 / choice.fast.response_time
 
-    if excess(nearly_full) > 0:
+    if lead(nearly_full) <= 0:
         return None
-    if excess(nearly_none) <= 0:
+    if lead(nearly_none) >= 0:
         return 0.0
-    return float(brentq(excess, nearly_none, nearly_full, xtol=1e-12))
+    return float(brentq(lead, nearly_none, nearly_full, xtol=1e-12))
 
 
 def _checked_speedup(servers: int, speedup: float | None) -> float:
