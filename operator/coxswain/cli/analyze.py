@@ -75,7 +75,7 @@ def analyze(
 
 
 def _tables(found: "Analysis") -> list[Table]:
-    tables = [_anova(found), _summary(found), _coefficients(found), _pareto(found), _checks(found)]
+    tables = [_anova(found), _summary(found), effects_table(found), _pareto(found), _checks(found)]
     if found.correlations:
         tables.append(_correlations(found))
     if found.alternatives:
@@ -99,7 +99,8 @@ def _summary(found: "Analysis") -> Table:
     return Table("How well the model fits and predicts", columns, [(_number(found.s), *shares)])
 
 
-def _coefficients(found: "Analysis") -> Table:
+def effects_table(found: "Analysis") -> Table:
+    """What each term does to the response, with its interval and p-value."""
     from coxswain.core.analysis import equation
 
     rows = [
@@ -117,14 +118,14 @@ def _pareto(found: "Analysis") -> Table:
     bars = [bar for bar in chart.bars if not math.isnan(bar.value)][:MOST_BARS]
     longest = max((bar.value for bar in bars), default=0.0)
     longest = max(longest, chart.limit) if math.isfinite(chart.limit) else longest
-    rows = [(bar.term, bar.value, _bar(bar.value, chart.limit, longest)) for bar in bars]
-    notes = [f"The line is at {chart.limit:.4g}: what lies beyond it stands out (alpha {found.alpha:g})."]
+    rows = [(bar.term, bar.value, "*" if bar.active else "", _bar(bar.value, chart.limit, longest)) for bar in bars]
+    notes = [f"The line is at {chart.limit:.4g}: what lies beyond it (*) stands out (alpha {found.alpha:g})."]
     if chart.lenth:
-        limits = f"margin of error {chart.lenth.me:.4g} (the line), simultaneous {chart.lenth.sme:.4g}"
+        limits = f"margin of error {chart.lenth.me:.4g} (the line; * beyond it), simultaneous {chart.lenth.sme:.4g}"
         notes = [f"Lenth's method: {limits}, pseudo standard error {chart.lenth.pse:.4g}."]
     if len(chart.bars) > len(bars):
         notes.append(f"{len(chart.bars) - len(bars)} shorter bars are not shown.")
-    return Table("What stands out", ("term", measure, ""), rows, notes)
+    return Table("What stands out", ("term", measure, "", ""), rows, notes)
 
 
 def _bar(value: float, limit: float, longest: float) -> str:

@@ -1,10 +1,13 @@
 import csv
 import io
+import itertools
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from coxswain.cli import main
@@ -65,6 +68,18 @@ def test_a_table_fits_a_hundred_columns_and_shows_everything(cox: Cox, data: Pat
         assert title in out
     assert "In natural units: y = " in out
     assert "█" in out
+
+
+def test_without_an_error_the_chart_is_lenths_and_shows_the_longest_bars(cox: Cox, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    rng = np.random.default_rng(0)
+    grid = pd.DataFrame(itertools.product([-1, 1], repeat=5), columns=list("abcde"))
+    grid.assign(y=10 * grid["a"] + rng.normal(size=32)).to_csv(path, index=False)
+    _, out, _ = cox("analyze", path, "-r", "y", "-f", "a,b,c,d,e", "--interactions", "5")
+    assert "Lenth's method: margin of error" in out
+    assert "11 shorter bars are not shown." in out
+    starred = [line for line in out.splitlines() if "│ * │" in line]
+    assert starred[0].split()[1] == "a"
 
 
 def test_categories_keep_their_brackets(cox: Cox, tmp_path: Path) -> None:
