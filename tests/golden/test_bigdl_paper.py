@@ -1,4 +1,4 @@
-"""The published analysis of BigDL's cost, recomputed: what holds, and where it slipped (docs/papers.md, 000)."""
+"""The published analysis of BigDL's cost, recomputed: what holds, and where it slipped (docs/papers.md)."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Courier's published tables of variances: what they say about themselves (docs/papers.md, 001)."""
+"""Courier's published tables of variances: what they say about themselves (docs/papers.md)."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The published analysis of FLTK's training time, recomputed: what holds, what slipped (docs/papers.md, 002)."""
+"""The published analysis of FLTK's training time, recomputed: what holds, what slipped (docs/papers.md)."""
 
 import functools
 

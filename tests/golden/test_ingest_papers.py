@@ -1,4 +1,4 @@
-"""The two reports on distribution strategies: their tables against their words (docs/papers.md, 003 and 004)."""
+"""The two reports on distribution strategies: their tables against their words (docs/papers.md)."""
 
 import numpy as np
 import pandas as pd

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_ORDER = 2
 # With more bars than these a chart on a terminal no longer shows what stands out.
 MOST_BARS = 20
-BAR_WIDTH = 36
+BAR_WIDTH = 24
 
 
 def analyze(
