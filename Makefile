@@ -71,7 +71,7 @@ $(READY): requirements/uv.txt requirements/all.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Coxswain needs Python 3.11 or newer, and $$(command -v python3) is older: install a newer one." >&2; exit 1; }
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory python3-venv
-	@echo "== Making .venv (6 GB with PyTorch and Spark: a minute, or more where the network is slow)"
+	@echo "== Making .venv (6 GB with PyTorch and Spark: a minute, or more where the network is slow)" >&2
 	@test -x $(BIN)/uv || { python3 -m venv --clear .venv && \
 		$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; }
 	@uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/all.txt requirements/uv.txt
@@ -81,7 +81,7 @@ $(READY): requirements/uv.txt requirements/all.txt pyproject.toml
 # Debian has this apart from python3.
 python3-venv:
 	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
-		echo "== Installing python3-venv" && apt-get -qq update && \
+		echo "== Installing python3-venv" >&2 && apt-get -qq update && \
 		DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends python3-venv >/dev/null; \
 	else \
 		echo "Python's venv is missing: install it (Debian's package is python3-venv) and try again." >&2; exit 1; \

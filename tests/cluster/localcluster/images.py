@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.cluster.localcluster import places, store
 from tests.cluster.localcluster.errors import ClusterError
+from tests.cluster.localcluster.logs import tell
 
 IMAGES = places.REPOSITORY / "images"
 
@@ -47,7 +48,7 @@ def archive(name: str) -> Path:
 
 
 def _build(folder: Path, name: str, base: str, files: Mapping[str, Path]) -> None:
-    print(f"Building the image {name} …", flush=True)
+    tell(f"Building the image {name} …")
     tag = reference(name)
     with tempfile.TemporaryDirectory(prefix="coxswain-image-") as temporary:
         context, buildah = Path(temporary, "context"), _Buildah(Path(temporary))

@@ -1,4 +1,6 @@
-"""The components' logs, of which a failure shows the end."""
+"""What people get to read: how far a long job is, and the end of the log of a component that failed."""
+
+import sys
 
 from tests.cluster.localcluster import places
 
@@ -8,3 +10,8 @@ def tail(component: str, lines: int = 20) -> str:
     log = places.LOGS / f"{component}.log"
     text = log.read_text(errors="replace") if log.exists() else ""
     return "\n".join(text.splitlines()[-lines:])
+
+
+def tell(progress: str) -> None:
+    """Say how far things are, apart from standard output, which is what `up` prints for a shell to evaluate."""
+    print(progress, file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.cluster.localcluster.errors import ClusterError
+from tests.cluster.localcluster.logs import tell
 
 # By what each package is known to be there: a program, or a file at its full path.
 PACKAGES = {
@@ -35,7 +36,7 @@ def ensure() -> None:
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         raise ClusterError(f"Please install these first (their names in Debian): {', '.join(wanted)}.")
-    print(f"Installing {', '.join(wanted)} …", flush=True)
+    tell(f"Installing {', '.join(wanted)} …")
     _apt_get(["update"])
     _apt_get(["install", "--yes", "--no-install-recommends", *wanted])
 
