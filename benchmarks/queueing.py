@@ -1,22 +1,25 @@
 """How far the waiting-time formulas are from simulation, and where one fast server loses to k slow ones.
 
 Prints tables in Markdown: the exact formulas, where the difference is the simulation's own noise; Lee and Longton's
-approximation over servers, load, and the shape and variability of the service times; and the crossing of one fast
-server with three slow ones.
+approximation over servers, load, and the shape and variability of the service times; the crossing of one fast server
+with three slow ones; and how often the intervals of estimates from records hold.
 
     python -m benchmarks.queueing
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from coxswain.core.queueing.comparison import crossing_cv2, crossing_utilization, curves
-from coxswain.core.queueing.distributions import Shape, Times, exponential
+from coxswain.core.queueing.distributions import Shape, Times, exponential, with_cv2
+from coxswain.core.queueing.estimation import Estimate, estimate
 from coxswain.core.queueing.formulas import Queue
-from coxswain.core.queueing.simulation import Mean, Simulated, simulate
+from coxswain.core.queueing.records import JobRecords
+from coxswain.core.queueing.simulation import Mean, Simulated, simulate, waits
 
 REPLICATIONS = 400
+HISTORIES = 1_000
 LOADS = (0.5, 0.7, 0.8, 0.9)
 SERVICES = (
     (Shape.DETERMINISTIC, 0.0),
@@ -35,6 +38,7 @@ def run() -> None:
     _lee_and_longton()
     _crossings()
     _curves()
+    _records()
 
 
 def _exact_formulas() -> None:
@@ -125,6 +129,57 @@ def _curves() -> None:
         turn = crossing_utilization(3, cv2, speedup)
         told = "at no load" if turn is None else f"above load {turn:.3f}"
         print(f"\ncv2 {cv2:g}, speed-up {speedup:g}: three slow servers win {told}.")
+
+
+def _records() -> None:
+    print(f"\n### Estimates from records: how many of {HISTORIES} histories' 95 % intervals hold\n")
+    rows = []
+    for servers, load, cv2, jobs in (
+        (1, 0.8, 1.0, 50),
+        (1, 0.8, 1.0, 4_000),
+        (3, 0.8, 0.25, 500),
+        (3, 0.8, 4.0, 4_000),
+    ):
+        queue = Queue.at_utilization(load, 1.0, servers, cv2)
+        found = [estimate(records, servers) for records in _histories(queue, jobs)]
+        waits_found = np.array([one.wait_time for one in found])
+        rows.append(
+            (
+                queue.name,
+                f"{load:g}",
+                f"{cv2:g}",
+                str(jobs),
+                _share_held([one.arrival_rate for one in found], queue.arrival_rate),
+                _share_held([one.service_time for one in found], 1.0),
+                _share_held([one.service_cv2 for one in found], cv2),
+                f"{np.mean([one.looks_poisson for one in found]):.1%}",
+                f"{waits_found.std() / waits_found.mean():.0%}",
+                f"{np.median([one.wait_time_relative_error for one in found]):.0%}",
+            )
+        )
+    _print_table(
+        ("queue", "load", "cv2", "jobs", "lambda", "service time", "cv2 held", "Poisson", "waits differ by", "told"),
+        rows,
+    )
+
+
+def _share_held(estimates: Iterable[Estimate], true: float) -> str:
+    return f"{np.mean([one.low <= true <= one.high for one in estimates]):.1%}"
+
+
+def _histories(queue: Queue, jobs: int) -> Iterator[JobRecords]:
+    """Records that begin long after the queue did."""
+    earlier = 5_000
+    generator = np.random.default_rng(3)
+    size = (earlier + jobs, HISTORIES)
+    gaps = exponential(1 / queue.arrival_rate).draw(generator, size)
+    services = with_cv2(1.0, queue.cv2).draw(generator, size)
+    arrival = gaps.cumsum(axis=0)
+    start = arrival + waits(gaps, services, np.zeros((queue.servers, HISTORIES)))
+    end = start + services
+    for history in range(HISTORIES):
+        kept = (slice(earlier, None), history)
+        yield JobRecords(arrival[kept], start[kept], end[kept])
 
 
 def _responses(queues: Iterable[Queue]) -> list[str]:
