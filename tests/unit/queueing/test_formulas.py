@@ -20,6 +20,7 @@ def test_erlang_c_by_hand() -> None:
     # Two servers, offered load 1: C = (1/2) * 2 / (1 + 1 + (1/2) * 2) = 1/3.
     assert erlang_c(2, 1.0) == pytest.approx(1 / 3, rel=1e-14)
     assert erlang_c(1, 0.7) == pytest.approx(0.7, rel=1e-14)
+    assert erlang_c(2, 2.0) == erlang_c(2, 5.0) == 1
 
 
 @pytest.mark.parametrize(("servers", "load"), [(5, 0.3), (200, 0.9), (2_000, 0.99), (MOST_SERVERS, 0.999)])

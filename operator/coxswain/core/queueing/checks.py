@@ -6,7 +6,7 @@ from coxswain.core.errors import InputError
 
 
 def require_positive(what: str, value: float) -> None:
-    """A rate, a mean, a price of time: finite and above 0."""
+    """A rate, a mean time, a demand: finite and above 0."""
     if not (math.isfinite(value) and value > 0):
         raise InputError(f"{what} is {value:g}; give a number above 0.")
 

@@ -86,10 +86,6 @@ class Simulated:
         """The share of jobs that waited longer."""
         return _mean((self.waits > time).mean(axis=0))
 
-    def p_response_longer_than(self, time: float) -> Mean:
-        """The share of jobs that took longer."""
-        return _mean((self.responses > time).mean(axis=0))
-
 
 def simulate(
     gaps: Times,
