@@ -70,8 +70,10 @@ class Job:
         self._resumed_after = 0
         self._samples = 0
         self._ending = threading.Lock()
+        self.metrics_port: int | None = None
+        """Where the metrics are shown: the port asked for, or the free one that was found if that was 0."""
         if settings.metrics_port is not None:
-            self._metrics.serve(settings.metrics_host, settings.metrics_port)
+            self.metrics_port = self._metrics.serve(settings.metrics_host, settings.metrics_port)
 
     @property
     def stop_requested(self) -> bool:

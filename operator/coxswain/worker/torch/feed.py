@@ -63,7 +63,7 @@ class Feed:
 
     def scaled(self, images: torch.Tensor) -> torch.Tensor:
         """Bytes as numbers around 0."""
-        return images.float().sub_(self._mean).div_(self._deviation)
+        return (images - self._mean).div_(self._deviation)
 
     def _order(self, epoch: int) -> torch.Tensor:
         worker = self._world.place.worker if self._federated else 0
