@@ -32,6 +32,7 @@ Aliases = Sequence[Sequence["Word"]] | None
 def design(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A TrainingExperiment in YAML.")],
     *,
+    name: Annotated[str | None, typer.Option(help="Which experiment, if the file has several.")] = None,
     aliases: Annotated[
         int, typer.Option(metavar="ORDER", min=1, help="Tell aliases of effects of up to so many factors.")
     ] = 2,
@@ -44,7 +45,7 @@ def design(
     from coxswain.core.api import parse_experiment
     from coxswain.core.designs.from_spec import design_of
 
-    spec = parse_experiment(read_manifest(file, "TrainingExperiment")).spec
+    spec = parse_experiment(read_manifest(file, "TrainingExperiment", name=name)).spec
     made = design_of(spec)
     groups = made.fraction.aliases(aliases) if made.fraction else None
     power = _power(made, spec.analysis, noise)

@@ -6,16 +6,28 @@ from typing import Any
 from coxswain.core.errors import InputError
 
 
-def read_manifest(path: Path, kind: str) -> Any:
-    """The one document of this kind in a YAML file.
+def read_manifest(path: Path, *kinds: str, name: str | None = None) -> Any:
+    """The one document of these kinds, and of this name if one is given, in a YAML file.
 
     Raises:
         InputError: in one sentence, if there is no such file, it is no YAML, or it has none or several of them.
     """
+    found = [document for document in _documents(path) if isinstance(document, dict) and document.get("kind") in kinds]
+    if name is not None:
+        found = [document for document in found if (document.get("metadata") or {}).get("name") == name]
+    if len(found) != 1:
+        of_name = "" if name is None else f" with the name {name}"
+        raise InputError(
+            f"{path} has {len(found) or 'no'} documents of kind {' or '.join(kinds)}{of_name}; give a file with one."
+        )
+    return found[0]
+
+
+def _documents(path: Path) -> list[Any]:
     import yaml
 
     try:
-        documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+        return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; check the path.") from None
     except OSError as error:
@@ -24,10 +36,6 @@ def read_manifest(path: Path, kind: str) -> Any:
         raise InputError(f"{path} is not text in UTF-8; give a YAML file.") from None
     except yaml.YAMLError as error:
         raise InputError(f"{path} is not YAML ({_where(error)}); correct it.") from None
-    found = [document for document in documents if isinstance(document, dict) and document.get("kind") == kind]
-    if len(found) != 1:
-        raise InputError(f"{path} has {len(found) or 'no'} documents of kind {kind}; give a file with one.")
-    return found[0]
 
 
 def _where(error: Exception) -> str:

@@ -114,6 +114,14 @@ def test_replications_come_in_multiples_of_blocks_that_hold_whole_replicates(cox
     assert [row["replications"] for row in found["power"]["replications"]] == [2, 4, 6, 8, 10]
 
 
+def test_one_of_several_experiments_is_chosen_by_name(cox: Any) -> None:
+    one = MANIFEST.replace("DESIGN", FRACTION)
+    other = MANIFEST.replace("DESIGN", "{type: PlackettBurman}").replace("name: screening", "name: other")
+    code, out, _ = cox(f"{one}---{other}", "--name", "other", "-o", "json")
+    assert code == 0
+    assert json.loads(out)["type"] == "PlackettBurman"
+
+
 def test_csv_is_the_runs_with_stable_columns(cox: Any) -> None:
     code, out, _ = cox(MANIFEST.replace("DESIGN", FRACTION), "-o", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
