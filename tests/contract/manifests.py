@@ -228,6 +228,6 @@ COMPLETE = (
     EXPERIMENT,
     OPTIMAL_EXPERIMENT,
     SEARCH_EXPERIMENT,
-    changed(MINIMAL_EXPERIMENT, {"design": {"type": "FractionalFactorial", "resolution": 3}}),
-    changed(MINIMAL_EXPERIMENT, {"design": {"type": "CentralComposite", "alpha": "Rotatable"}}),
+    changed(MINIMAL_EXPERIMENT, {"design": {"type": "FractionalFactorial", "resolution": 3, "foldOver": "All"}}),
+    changed(MINIMAL_EXPERIMENT, {"design": {"type": "CentralComposite", "alpha": "Rotatable", "inscribed": True}}),
 )

@@ -10,10 +10,11 @@ from tests.contract.manifests import (
     SEARCH_EXPERIMENT,
     SPARK_JOB,
     TORCH_JOB,
+    changed,
 )
 
 _STARTED = {"startedParameters": {"epochs": 20, "batchSize": 64}}
-_BEGUN = {"designHash": "0" * 64}
+_BEGUN = {"designHash": f"sha256:{0:064}"}
 _JOB_FIXED = (
     "the job has started; only priority, deadline, suspend, activeDeadlineSeconds and ttlSecondsAfterFinished "
     "may still change"
@@ -22,6 +23,7 @@ _DESIGN_FIXED = (
     "the design is fixed once the experiment has begun; of factors, design, template and arrivals only "
     "design.replications may still change"
 )
+_REPLICATIONS = "once the experiment has begun replications may only be raised, and only in a design without blocks"
 
 TRANSITIONS = (
     *(
@@ -71,6 +73,8 @@ TRANSITIONS = (
             (EXPERIMENT, {"design.generators": LEFT_OUT, "design.resolution": 3}),
             (EXPERIMENT, {"design.order": "Standard"}),
             (EXPERIMENT, {"design.seed": 43}),
+            (EXPERIMENT, {"design.foldOver": "All"}),
+            (changed(MINIMAL_EXPERIMENT, {"design.type": "CentralComposite"}), {"design.inscribed": True}),
             (EXPERIMENT, {"design.centerPoints": 1}),
             (EXPERIMENT, {"design.blocks": 2}),
             (OPTIMAL_EXPERIMENT, {"design.runs": 7}),
@@ -87,7 +91,14 @@ TRANSITIONS = (
         EXPERIMENT,
         _BEGUN,
         {"design.replications": 2},
-        "replications may only be raised once the experiment has begun",
+        _REPLICATIONS,
+    ),
+    Transition(
+        "a begun experiment's replications cannot be raised where blocks divide them",
+        changed(EXPERIMENT, {"design.blocks": 3}),
+        _BEGUN,
+        {"design.replications": 4},
+        _REPLICATIONS,
     ),
     *(
         Transition(f"a begun experiment's {next(iter(change))} may change", EXPERIMENT, _BEGUN, change, None)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster import conditions
 from tests.cluster.localcluster import binary, images, packages, places, record, store
+from tests.cluster.localcluster.recipes import RECIPES
 
 
 @pytest.fixture(autouse=True)
@@ -113,8 +114,8 @@ class TestImages:
         assert images.reference("busybox", "example.org/team") == "example.org/team/busybox:latest"
 
     def test_every_recipe_has_its_dockerfile_with_the_base_as_an_argument(self) -> None:
-        for name in images.RECIPES:
-            dockerfile = (images.IMAGES / name / "Dockerfile").read_text()
+        for recipe in RECIPES.values():
+            dockerfile = (recipe.folder / "Dockerfile").read_text()
             assert "ARG BASE" in dockerfile
             assert "FROM ${BASE}" in dockerfile
 

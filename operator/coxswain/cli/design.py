@@ -68,7 +68,7 @@ def _power(made: "Design", analysis: "AnalysisOptions", noise: float) -> "Power"
 
 def _other_replications(made: "Design") -> "list[Design]":
     """The design with few and more replications, as far as there is room for them."""
-    from coxswain.core.designs import MOST_RUNS
+    from coxswain.core.api.design import MOST_RUNS
 
     # Where blocks hold whole replicates, replications come in multiples of the blocks.
     step = 1 if made.confounded else made.options.blocks

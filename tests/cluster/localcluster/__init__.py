@@ -10,6 +10,7 @@ made, so that `down` or the next `up` can remove it even after a crash.
     packages      the programs Debian has: containerd, runc, iptables, buildah, …
     binary        the programs it does not have, built once from the Go module beside this package
     images        container images built from Dockerfiles, kept as archives
+    recipes       what each image is made from; `debian` makes the system they start from
     components    which programs run, with which settings
     machine       what is changed outside the namespaces: cgroups, the link into the cluster, kernel settings
     init          the first process inside: starts the components in order and waits

@@ -1,35 +1,20 @@
-"""Container images: built from the Dockerfiles in images/ by buildah, kept as archives, given to the local cluster.
+"""Container images: built from Dockerfiles by buildah, kept as archives, given to the local cluster.
 
 There is no registry: an image is imported into containerd under its local name, and pods ask for it with
-`imagePullPolicy: IfNotPresent` or `Never`.
+`imagePullPolicy: IfNotPresent` or `Never`. buildah's own storage is kept beside the archives, so that after a change of
+the project's code only the last steps of a build are made again.
 """
 
-import os
+import functools
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.localcluster import places, store
-from tests.cluster.localcluster.errors import ClusterError
-from tests.cluster.localcluster.logs import tell
+from tests.cluster.localcluster.recipes import RECIPES
+from tests.cluster.localcluster.shell import run
 
-IMAGES = places.REPOSITORY / "images"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What an image is made from beside its own folder: a base, and files that are put next to its Dockerfile."""
-
-    base: str
-    files: Mapping[str, Path] = field(default_factory=dict)
-
-
-RECIPES = {
-    "busybox": Recipe("scratch", {"busybox": Path("/bin/busybox")}),
-}
+CERTIFICATES = "/etc/ssl/certs"
 
 
 def reference(name: str, registry: str = "localhost/coxswain") -> str:
@@ -38,48 +23,71 @@ def reference(name: str, registry: str = "localhost/coxswain") -> str:
 
 
 def archive(name: str) -> Path:
-    """The archive of an image, built first if its folder, its base or one of its files is new."""
+    """The archive of an image, built first if anything it is made from is new."""
+    folder = f"image-{name}-{fingerprint(name)}"
+    made = store.obtain(folder, lambda fresh: _make(fresh, name))
+    # They are large, and an older one is of no use to anybody.
+    for older in made.parent.glob(f"image-{name}-*"):
+        if older.name != folder and len(older.name) == len(folder):
+            shutil.rmtree(older, ignore_errors=True)
+    return made / "image.tar"
+
+
+@functools.cache
+def fingerprint(name: str) -> str:
+    """A short name for all that an image is made from, the images it starts from too."""
     recipe = RECIPES[name]
-    folder = IMAGES / name
-    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    files |= recipe.files
-    key = store.fingerprint(files, name, recipe.base)
-    return store.obtain(f"image-{name}-{key}", lambda made: _build(made, name, recipe.base, files)) / "image.tar"
+    parts = [f"{argument}={fingerprint(image)}" for argument, image in sorted(recipe.images.items())]
+    return store.fingerprint(recipe.files(), name, *parts)
 
 
-def _build(folder: Path, name: str, base: str, files: Mapping[str, Path]) -> None:
-    tell(f"Building the image {name} …")
-    tag = reference(name)
-    with tempfile.TemporaryDirectory(prefix="coxswain-image-") as temporary:
-        context, buildah = Path(temporary, "context"), _Buildah(Path(temporary))
-        for place, path in files.items():
-            target = context / place
+def _make(folder: Path, name: str) -> None:
+    _build(name)
+    run(
+        *_buildah(),
+        "push",
+        "--disable-compression",
+        reference(name),
+        f"oci-archive:{folder / 'image.tar'}:{reference(name)}",
+    )
+
+
+def _build(name: str) -> None:
+    recipe = RECIPES[name]
+    for image in dict.fromkeys(recipe.images.values()):
+        _build(image)
+    print(f"Building the image {name} …", flush=True)
+    arguments = [f"--build-arg={argument}={reference(image)}" for argument, image in recipe.images.items()]
+    with tempfile.TemporaryDirectory() as context:
+        for place, path in recipe.files().items():
+            target = Path(context, place)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, target)
-        buildah.run("build", "--isolation=chroot", f"--build-arg=BASE={base}", f"--tag={tag}", str(context))
-        buildah.run("push", "--disable-compression", tag, f"oci-archive:{folder / 'image.tar'}:{tag}")
+            shutil.copy2(path, target)
+        # The machine's certificates: it may reach the package index through a proxy of its own.
+        mounts = [f"--volume={CERTIFICATES}:{CERTIFICATES}:ro", f"--volume={_uv_cache()}:/root/.cache/uv"]
+        run(
+            *_buildah(),
+            "build",
+            "--layers",
+            "--isolation=chroot",
+            *mounts,
+            *arguments,
+            f"--tag={reference(name)}",
+            context,
+        )
 
 
-class _Buildah:
-    """buildah with all it keeps in one folder, and a storage driver that mounts nothing: no trace is left elsewhere."""
+def _buildah() -> list[str]:
+    storage = places.cache() / "buildah"
+    return ["buildah", f"--root={storage / 'root'}", f"--runroot={storage / 'run'}", "--storage-driver=overlay"]
 
-    def __init__(self, folder: Path) -> None:
-        settings = folder / "containers.conf"
-        settings.write_text(f'[network]\nnetwork_config_dir = "{folder / "network"}"\n')
-        self._environment = {"TMPDIR": str(folder), "CONTAINERS_CONF": str(settings)}
-        self._command = ("buildah", f"--root={folder / 'root'}", f"--runroot={folder / 'run'}", "--storage-driver=vfs")
 
-    def run(self, *arguments: str) -> None:
-        _run(*self._command, *arguments, environment=self._environment)
+def _uv_cache() -> Path:
+    cache = places.cache().parent / "uv"
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache
 
 
 def load(archive: Path) -> None:
     """Give an image to the local cluster."""
-    _run("ctr", f"--address={places.CONTAINERD_SOCKET}", "--namespace=k8s.io", "images", "import", str(archive))
-
-
-def _run(*command: str, environment: Mapping[str, str] | None = None) -> None:
-    environment = {**os.environ, **(environment or {})}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ClusterError(f"`{' '.join(command)}` failed:\n{(done.stdout + done.stderr).strip()}")
+    run("ctr", f"--address={places.CONTAINERD_SOCKET}", "--namespace=k8s.io", "images", "import", str(archive))

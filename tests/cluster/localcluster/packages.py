@@ -18,6 +18,7 @@ PACKAGES = {
     "iproute2": "ip",
     "util-linux": "unshare",
     "buildah": "buildah",
+    "mmdebstrap": "mmdebstrap",
     "busybox-static": "/var/lib/dpkg/info/busybox-static.list",  # the other busybox does not run by itself
     "openssl": "openssl",
     "ca-certificates": "/etc/ssl/certs/ca-certificates.crt",

@@ -9,6 +9,8 @@ from coxswain.core.api.values import Model, Seed, distinct
 from coxswain.core.factors import Coding, Factor
 
 MOST_RUNS = 10_000
+"""More runs than this are a mistake in the spec, not an experiment."""
+
 SEARCHES = frozenset({"HillClimb", "BayesianOptimization"})
 
 DesignType = Literal[
@@ -141,6 +143,7 @@ class DesignOptions(Model):
     type: DesignType
     generators: tuple[Generator, ...] | None = Field(None, min_length=1, max_length=20)
     resolution: int | None = Field(None, ge=3, le=8)
+    fold_over: str | None = Field(None, pattern=r"^(All|[a-z][a-z0-9_]*)$", max_length=32)
     replications: int = Field(1, ge=1, le=1000)
     order: Literal["Random", "Standard"] = "Random"
     seed: Seed = 0
@@ -149,6 +152,7 @@ class DesignOptions(Model):
     runs: int | None = Field(None, ge=2, le=MOST_RUNS)
     model: Literal["Main", "Interactions", "Quadratic"] | None = None
     alpha: Literal["Rotatable", "Orthogonal", "Face"] | None = None
+    inscribed: bool | None = None
     rows: tuple[Row, ...] | None = Field(None, min_length=1, max_length=256)
     exclude: tuple[Row, ...] | None = Field(None, min_length=1, max_length=64)
     search: Search | None = None
@@ -172,8 +176,10 @@ class DesignOptions(Model):
             raise ValueError("a design of type Rows needs rows, DOptimal may have them; other types do not take them")
         if self._stray("model", "DOptimal") or self._stray("exclude", "DOptimal"):
             raise ValueError("model and exclude are only for type DOptimal")
-        if self._stray("alpha", "CentralComposite"):
-            raise ValueError("alpha is only for type CentralComposite")
+        if self._stray("alpha", "CentralComposite") or self._stray("inscribed", "CentralComposite"):
+            raise ValueError("alpha and inscribed are only for type CentralComposite")
+        if self.fold_over is not None and self.type not in {"FractionalFactorial", "PlackettBurman"}:
+            raise ValueError("foldOver is only for types FractionalFactorial and PlackettBurman")
         if (self.type in SEARCHES) != ("search" in given):
             raise ValueError("HillClimb and BayesianOptimization need search; other types do not take it")
         return self

@@ -143,6 +143,8 @@ class ExperimentSpec(Model):
                 )
         if len(self.design.generators or ()) >= len(self.factors):
             raise ValueError("there must be fewer generators than factors")
+        if self.design.fold_over not in {None, "All", *names}:
+            raise ValueError("foldOver must be All or the name of a factor")
         if any({setting.name for setting in row.settings} != names for row in self.design.rows or ()):
             raise ValueError("every row must give a value for every factor and for nothing else")
         if self._fewest_rows() * self.design.replications > MOST_RUNS:

@@ -7,7 +7,7 @@
 small an effect the design can find. All of it is pure: the same options give the same design everywhere.
 """
 
-from coxswain.core.designs.base import MOST_RUNS, DesignOptions, Order
+from coxswain.core.designs.base import DesignOptions, Order
 from coxswain.core.designs.build import build
 from coxswain.core.designs.design import Design, Row, Run
 from coxswain.core.designs.factorial import FractionalFactorial, FullFactorial
@@ -20,7 +20,6 @@ from coxswain.core.designs.space_filling import LatinHypercube
 from coxswain.core.designs.words import Fraction, Word
 
 __all__ = [
-    "MOST_RUNS",
     "Alpha",
     "BoxBehnken",
     "CentralComposite",

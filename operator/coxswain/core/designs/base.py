@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from coxswain.core.api.design import MOST_RUNS
 from coxswain.core.designs.words import Fraction
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor, Level
-
-MOST_RUNS = 10_000
-"""More runs than this are a mistake in the spec, not an experiment."""
 
 Settings = tuple[Level, ...]
 """One value per factor, in the order of the factors."""

@@ -106,10 +106,14 @@ class Design:
 
     @cached_property
     def digest(self) -> str:
-        """A hash over every row's settings and the order of the runs: equal exactly when the experiment is the same."""
+        """A hash over every row's settings and what the order of the runs follows from.
+
+        It does not depend on the number of replications: raising it adds runs to the same experiment.
+        """
         content = {
             "rows": [{name: _canonical(value) for name, value in row.settings.items()} for row in self.rows],
-            "runs": [[run.row, run.replicate, run.block] for run in self.runs],
+            "blocks": [row.block for row in self.rows],
+            "order": [self.options.order, self.options.seed if self.options.order is Order.RANDOM else None],
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

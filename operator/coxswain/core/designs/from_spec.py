@@ -40,11 +40,13 @@ def design_of(spec: ExperimentSpec) -> Design:
 _KINDS: Mapping[str, Callable[[ApiOptions], DesignOptions]] = {
     "FullFactorial": lambda _: FullFactorial(),
     "FractionalFactorial": lambda spec: FractionalFactorial(
-        generators=spec.generators or (), resolution=spec.resolution
+        generators=spec.generators or (), resolution=spec.resolution, fold_over=spec.fold_over
     ),
-    "PlackettBurman": lambda spec: PlackettBurman(size=spec.runs),
+    "PlackettBurman": lambda spec: PlackettBurman(size=spec.runs, fold_over=spec.fold_over),
     "DefinitiveScreening": lambda _: DefinitiveScreening(),
-    "CentralComposite": lambda spec: CentralComposite(alpha=Alpha(spec.alpha or Alpha.FACE)),
+    "CentralComposite": lambda spec: CentralComposite(
+        alpha=Alpha(spec.alpha or Alpha.FACE), inscribed=bool(spec.inscribed)
+    ),
     "BoxBehnken": lambda _: BoxBehnken(),
     "LatinHypercube": lambda spec: LatinHypercube(size=spec.runs or 0),
     "DOptimal": lambda spec: DOptimal(

@@ -1,0 +1,12 @@
+"""Running a program to its end, with what it said in the error if it fails."""
+
+import subprocess
+
+from tests.cluster.localcluster.errors import ClusterError
+
+
+def run(*command: str) -> None:
+    """Run a program; a ClusterError has its output if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ClusterError(f"`{' '.join(command)}` failed:\n{(done.stdout + done.stderr).strip()}")

@@ -1,0 +1,157 @@
+"""Workers in pods: real training on Torch and Spark, applied as the operator will, to the last word of each pod."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.cluster.kube import Cluster
+from tests.cluster.localcluster import places
+from tests.cluster.training import Training
+from tests.contract.crds import FOLDER
+
+Train = Callable[..., Training]
+
+# Small enough for a quarter of the digits to be trained on in seconds, with half a core.
+WORKLOAD = {"network": "mlp", "dataset": "digits", "samples": 400}
+QUICK = {"epochs": 2, "batchSize": 40}
+HALF_A_CORE = {"coresPerWorker": "500m", "memoryPerWorker": "1Gi"}
+
+
+@pytest.fixture(scope="module")
+def resources(cluster: Cluster) -> Cluster:
+    """The cluster with both CRDs: the objects of an attempt belong to a TrainingJob."""
+    cluster.kubectl("apply", f"--filename={FOLDER}")
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"--filename={FOLDER}")
+    return cluster
+
+
+@pytest.fixture
+def train(resources: Cluster, namespace: str, image: Callable[[str], str]) -> Train:
+    """Create a TrainingJob and start its first attempt."""
+    numbers = itertools.count(1)
+
+    def start(**spec: Any) -> Training:
+        name = image("worker-spark" if spec.get("engine") == "Spark" else "worker-torch")
+        training = Training(resources, namespace, name, f"job-{next(numbers)}", spec)
+        training.create()
+        training.start()
+        return training
+
+    return start
+
+
+@pytest.mark.parametrize(("pods", "processes"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_torch_trains_in_pods_and_processes(train: Train, pods: int, processes: int) -> None:
+    shape = {"workers": pods, "processesPerWorker": processes}
+    training = train(workload=WORKLOAD, parameters=QUICK, resources={**HALF_A_CORE, **shape})
+
+    metrics = training.scrape("coxswain_worker_epochs 1.0")
+    training.wait("Complete")
+
+    result = training.result()
+    assert result["state"] == "succeeded"
+    assert result["epochs"] == 2
+    assert len(result["curve"]["seconds"]) == 2
+    assert {name: result["parameters"][name] for name in (*QUICK, *shape)} == {**QUICK, **shape}
+    assert f'job_uid="{result["jobUid"]}"' in metrics
+    assert [word["terminated"]["exitCode"] for word in training.last_words()] == [0] * pods
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_spark_trains_on_nodes(train: Train, nodes: int) -> None:
+    shape = {"nodes": nodes, "coresPerExecutor": "500m", "memoryPerExecutor": "1Gi"}
+    training = train(engine="Spark", workload=WORKLOAD, parameters=QUICK, resources={"spark": shape})
+
+    training.scrape("coxswain_worker_epochs 1.0")
+    training.wait("Complete")
+
+    result = training.result()
+    assert result["state"] == "succeeded"
+    assert result["epochs"] == 2
+    assert result["parameters"]["nodes"] == nodes
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_spark_ingests_on_nodes(train: Train, nodes: int) -> None:
+    shape = {"nodes": nodes, "coresPerExecutor": "500m", "memoryPerExecutor": "1Gi"}
+    ingest = {"format": "TFRecord", "batches": 2, "repetitions": 2, "partitions": 2}
+    workload = {"type": "Ingest", "dataset": "synthetic", "samples": 64, "ingest": ingest}
+    training = train(engine="Spark", workload=workload, parameters={"batchSize": 8}, resources={"spark": shape})
+
+    training.wait("Complete")
+
+    result = training.result()
+    assert result["state"] == "succeeded"
+    assert result["samplesPerSecond"] > 0
+
+
+@pytest.fixture
+def claim(resources: Cluster, namespace: str) -> Iterator[str]:
+    """A claim that workers can write to: on the local cluster a folder of the node, else what the cluster gives."""
+    name = "models"
+    request = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
+    if resources.is_local:
+        folder = places.STATE / "volumes" / namespace
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)  # a volume on a node's own folder is root's, whatever group a pod asks for
+        volume = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": namespace},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "persistentVolumeReclaimPolicy": "Delete",
+                "storageClassName": "",
+                "hostPath": {"path": str(folder)},
+            },
+        }
+        resources.create(volume, namespace=namespace)
+        request |= {"volumeName": namespace, "storageClassName": ""}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": request}
+    resources.create(claim, namespace=namespace)
+    yield name
+    if resources.is_local:
+        resources.kubectl("delete", "persistentvolume", namespace, "--wait=false")
+
+
+def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, resources: Cluster) -> None:
+    training = train(
+        workload=WORKLOAD,
+        parameters={"epochs": 60, "batchSize": 10},
+        resources=HALF_A_CORE,
+        output={"claim": claim, "path": "mine"},
+    )
+    training.scrape("coxswain_worker_epochs 2.0")
+    victim = training.pods()[0]["metadata"]["name"]
+    resources.kubectl("delete", "pod", victim, "--force", "--grace-period=0", f"--namespace={training.namespace}")
+    training.wait("Failed")
+
+    training.start(number=2)
+    training.wait("Complete", number=2)
+
+    result = training.result(number=2)
+    assert result["state"] == "succeeded"
+    assert result["epochs"] == 60
+    assert result["resumedAfterEpoch"] >= 2
+
+
+def test_a_bad_parameter_is_named_in_the_termination_message(train: Train) -> None:
+    training = train(workload={**WORKLOAD, "network": "perceptron"}, parameters=QUICK, resources=HALF_A_CORE)
+
+    training.wait("Failed")
+
+    result = training.result()
+    assert (result["state"], result["reason"]) == ("failed", "BadParameter")
+    assert "perceptron" in result["message"]
+    assert training.last_words()[0]["terminated"]["exitCode"] == 64
+
+
+def test_a_job_over_its_memory_limit_is_known_by_the_container_s_own_reason(train: Train) -> None:
+    training = train(workload=WORKLOAD, parameters=QUICK, resources={**HALF_A_CORE, "memoryPerWorker": "64Mi"})
+
+    training.wait("Failed")
+
+    assert training.last_words()[0]["terminated"]["reason"] == "OOMKilled"
