@@ -15,6 +15,8 @@ from coxswain.worker.report.contract import LOCAL_PROCESS
 
 _PROGRAMS = {
     ("Torch", "Train"): "coxswain.worker.torch.app",
+    ("Spark", "Train"): "coxswain.worker.spark.training",
+    ("Spark", "Ingest"): "coxswain.worker.ingest.app",
 }
 
 
