@@ -205,7 +205,7 @@ def test_the_columns_people_see(crds: Cluster, fresh: str, namespace: str) -> No
         },
     )
     header, row = crds.kubectl("get", "tjob", fresh, f"--namespace={namespace}").splitlines()
-    assert header.split() == "NAME STATE EPOCHS FORECAST DEADLINE CHANCE ADJUSTED AGE".split()
+    assert header.split() == ["NAME", "STATE", "EPOCHS", "FORECAST", "DEADLINE", "CHANCE", "ADJUSTED", "AGE"]
     assert "in 9 min" in row
 
 
