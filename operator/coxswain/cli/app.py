@@ -11,6 +11,7 @@ import typer
 from coxswain.cli.analyze import analyze
 from coxswain.cli.design import design
 from coxswain.cli.queue import queue
+from coxswain.cli.run import run
 from coxswain.core.errors import InputError
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ def _root() -> None:
 app.command()(analyze)
 app.command()(design)
 app.command()(queue)
+app.command()(run)
 
 
 def main() -> None:
