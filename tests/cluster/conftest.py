@@ -16,6 +16,7 @@ from tests.cluster import conditions
 from tests.cluster.kube import Cluster
 from tests.cluster.localcluster import binary, images, lifecycle, places
 from tests.cluster.localcluster.errors import ClusterError
+from tests.contract.crds import FOLDER
 
 HERE = Path(__file__).parent
 REASON_TO_SKIP = conditions.reason_to_skip(sys.platform, getattr(os, "geteuid", lambda: -1)(), os.environ)
@@ -55,6 +56,14 @@ def cluster() -> Iterator[Cluster]:
             yield Cluster(places.KUBECONFIG, str(binary.programs() / "kubectl"), is_local=True)
     except ClusterError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+
+@pytest.fixture(scope="session")
+def crds(cluster: Cluster) -> Cluster:
+    """The cluster with both CRDs, applied client-side as most people do."""
+    cluster.kubectl("apply", f"--filename={FOLDER}")
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"--filename={FOLDER}")
+    return cluster
 
 
 @pytest.fixture

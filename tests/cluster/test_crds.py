@@ -60,14 +60,6 @@ class Server:
         self._objects.replace_namespaced_custom_object(**place, body=body, dry_run="All", field_validation="Strict")
 
 
-@pytest.fixture(scope="module")
-def crds(cluster: Cluster) -> Cluster:
-    """The cluster with both CRDs, applied client-side as most people do."""
-    cluster.kubectl("apply", f"--filename={FOLDER}")
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"--filename={FOLDER}")
-    return cluster
-
-
 @pytest.fixture
 def fresh(tmp_path: Path) -> str:
     """The option of kubectl that makes it ask the server which resources and short names there are."""

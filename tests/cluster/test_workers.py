@@ -9,7 +9,6 @@ import pytest
 from tests.cluster.kube import Cluster
 from tests.cluster.localcluster import places
 from tests.cluster.training import Training
-from tests.contract.crds import FOLDER
 
 Train = Callable[..., Training]
 
@@ -19,22 +18,14 @@ QUICK = {"epochs": 2, "batchSize": 40}
 HALF_A_CORE = {"coresPerWorker": "500m", "memoryPerWorker": "1Gi"}
 
 
-@pytest.fixture(scope="module")
-def resources(cluster: Cluster) -> Cluster:
-    """The cluster with both CRDs: the objects of an attempt belong to a TrainingJob."""
-    cluster.kubectl("apply", f"--filename={FOLDER}")
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"--filename={FOLDER}")
-    return cluster
-
-
 @pytest.fixture
-def train(resources: Cluster, namespace: str, image: Callable[[str], str]) -> Train:
+def train(crds: Cluster, namespace: str, image: Callable[[str], str]) -> Train:
     """Create a TrainingJob and start its first attempt."""
     numbers = itertools.count(1)
 
     def start(**spec: Any) -> Training:
         name = image("worker-spark" if spec.get("engine") == "Spark" else "worker-torch")
-        training = Training(resources, namespace, name, f"job-{next(numbers)}", spec)
+        training = Training(crds, namespace, name, f"job-{next(numbers)}", spec)
         training.create()
         training.start()
         return training
@@ -88,11 +79,11 @@ def test_spark_ingests_on_nodes(train: Train, nodes: int) -> None:
 
 
 @pytest.fixture
-def claim(resources: Cluster, namespace: str) -> Iterator[str]:
+def claim(crds: Cluster, namespace: str) -> Iterator[str]:
     """A claim that workers can write to: on the local cluster a folder of the node, else what the cluster gives."""
     name = "models"
     request = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
-    if resources.is_local:
+    if crds.is_local:
         folder = places.STATE / "volumes" / namespace
         folder.mkdir(parents=True)
         folder.chmod(0o777)  # a volume on a node's own folder is root's, whatever group a pod asks for
@@ -108,16 +99,16 @@ def claim(resources: Cluster, namespace: str) -> Iterator[str]:
                 "hostPath": {"path": str(folder)},
             },
         }
-        resources.create(volume, namespace=namespace)
+        crds.create(volume, namespace=namespace)
         request |= {"volumeName": namespace, "storageClassName": ""}
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": request}
-    resources.create(claim, namespace=namespace)
+    crds.create(claim, namespace=namespace)
     yield name
-    if resources.is_local:
-        resources.kubectl("delete", "persistentvolume", namespace, "--wait=false")
+    if crds.is_local:
+        crds.kubectl("delete", "persistentvolume", namespace, "--wait=false")
 
 
-def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, resources: Cluster) -> None:
+def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, crds: Cluster) -> None:
     training = train(
         workload=WORKLOAD,
         parameters={"epochs": 60, "batchSize": 10},
@@ -126,7 +117,7 @@ def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, reso
     )
     training.scrape("coxswain_worker_epochs 2.0")
     victim = training.pods()[0]["metadata"]["name"]
-    resources.kubectl("delete", "pod", victim, "--force", "--grace-period=0", f"--namespace={training.namespace}")
+    crds.kubectl("delete", "pod", victim, "--force", "--grace-period=0", f"--namespace={training.namespace}")
     training.wait("Failed")
 
     training.start(number=2)
