@@ -10,6 +10,8 @@ import typer
 
 from coxswain.cli.analyze import analyze
 from coxswain.cli.design import design
+from coxswain.cli.fit import fit
+from coxswain.cli.predict import predict
 from coxswain.cli.queue import queue
 from coxswain.cli.run import run
 from coxswain.core.errors import InputError
@@ -30,6 +32,8 @@ def _root() -> None:
 
 app.command()(analyze)
 app.command()(design)
+app.command()(fit)
+app.command()(predict)
 app.command()(queue)
 app.command()(run)
 

@@ -1,0 +1,121 @@
+"""`cox predict`: what to expect at settings, and how sure that is."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coxswain.cli.data import DataFile, Factors, Group, Output, Response
+from coxswain.cli.fit import Censored, Seed, read_observations, telling
+from coxswain.cli.output import Format, Table, emit
+from coxswain.core.errors import InputError
+
+if TYPE_CHECKING:
+    from coxswain.core.models import FittedModel
+
+COLUMNS = ("at", "point", "bound", "low", "high", "basis", "seen", "extrapolation")
+
+
+def predict(
+    data: DataFile,
+    *,
+    response: Response,
+    factors: Factors,
+    at: Annotated[list[str], typer.Option("--at", metavar="A=1,B=2,…", help="Settings to predict; may repeat.")],
+    confidence: Annotated[float, typer.Option("--confidence", metavar="PERCENT", help="Of bound and interval.")] = 95,
+    limit: Annotated[
+        float | None, typer.Option("--limit", metavar="Y", help="Also tell the chance to stay within this.")
+    ] = None,
+    group: Group = None,
+    censored: Censored = None,
+    seed: Seed = 0,
+    output: Output = Format.TABLE,
+) -> None:
+    """Predict the response at settings: a point, an upper bound, an interval, and what they rest on."""
+    from coxswain.core import models
+    from coxswain.core.models.observations import settings_array
+
+    if not 50 <= confidence < 100:
+        raise InputError(f"--confidence {confidence:g} is not a percentage from 50 to below 100; give one such as 95.")
+    queries = [_settings(text) for text in at]
+    observations = read_observations(data, response, factors, group, censored)
+    settings_array(observations.factors, queries)  # a slip in --at is told before the long fit
+    with telling() as tell:
+        model = models.fit(observations, seed=seed, progress=tell)
+    predictions = _predictions(model, queries, confidence / 100, limit)
+    document: dict[str, Any] = {
+        "response": response,
+        "confidence": confidence,
+        "chosen": model.chosen,
+        "rows": model.rows,
+        "predictions": predictions,
+    }
+    notes = [f"By {model.chosen}, fitted to {model.rows} rows; bounds hold with {confidence:g} %."]
+    if len(queries) > 1:
+        picked = model.best_of(queries, confidence / 100)
+        best = {"at": queries[picked.best], "bound": picked.bounds[picked.best], "level": 100 * picked.level}
+        document["best"] = best
+        notes.append(
+            f"If the best of these is picked, {_text(best['at'])}, its bound is {best['bound']:.4g}: "
+            "picking favours settings that the model is too hopeful about."
+        )
+    columns = COLUMNS if limit is None else (*COLUMNS, "chance")
+    rows = [[_cell(each[column]) for column in columns] for each in predictions]
+    emit(output, [Table(f"Predictions of {response}", columns, rows, notes)], document)
+
+
+def _predictions(
+    model: "FittedModel", queries: Sequence[Mapping[str, Any]], confidence: float, limit: float | None
+) -> list[dict[str, Any]]:
+    predictive = model.predict(queries)
+    bound, (low, high) = predictive.quantile(confidence), predictive.interval(confidence)
+    basis = predictive.basis(confidence)
+    chances = None if limit is None else predictive.cdf(limit)
+    return [
+        {
+            "at": query,
+            "point": predictive.point[index],
+            "bound": bound[index],
+            "low": low[index],
+            "high": high[index],
+            "basis": basis[index].value,
+            "seen": bool(predictive.seen[index]),
+            "extrapolation": list(predictive.notes[index]),
+            **({} if chances is None else {"chance": chances[index]}),
+        }
+        for index, query in enumerate(queries)
+    ]
+
+
+def _settings(text: str) -> dict[str, float | str]:
+    """The settings in `a=1,b=x`."""
+    settings: dict[str, float | str] = {}
+    for part in text.split(","):
+        name, sign, value = (piece.strip() for piece in part.partition("="))
+        if not (name and sign and value):
+            raise InputError(f"--at {text} cannot be read at '{part}'; write factor=value, separated by commas.")
+        if name in settings:
+            raise InputError(f"--at {text} names {name} twice; name it once.")
+        try:
+            settings[name] = float(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+def _text(settings: Mapping[str, Any]) -> str:
+    return ",".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()
+    )
+
+
+def _cell(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return _text(value)
+        case list():
+            return "; ".join(value)
+        case str() | bool():
+            return value
+        case _:
+            return float(value)

@@ -1,0 +1,141 @@
+"""Fit and choose: from observations to a model that says how long things take and how sure it is.
+
+`fit` lets all families compete; `refit` keeps a choice and only learns from more observations, which is what happens
+after each finished run.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from coxswain.core.models.censoring import impute
+from coxswain.core.models.extrapolation import reach_of
+from coxswain.core.models.families import FAMILIES, Family
+from coxswain.core.models.fitted import FittedModel
+from coxswain.core.models.known import learn_known
+from coxswain.core.models.observations import Observations
+from coxswain.core.models.scales import Scale
+from coxswain.core.models.scoring import Scores
+from coxswain.core.models.search import Sample, Tuned, assess, assign_folds, make_sample, tune
+from coxswain.core.models.survey import Chooser, Progress, Survey, survey
+
+CONFIDENCE = 0.95
+FOLDS = 5
+# With few rows each fold takes away much of what there is to learn from, so there are more of them.
+FOLDS_OF_FEW = 10
+FEW_UNITS = 30
+# A family whose defaults score worse than the best by this factor is not worth tuning.
+WORTH_TUNING = 1.15
+
+
+def _silence(_: str) -> None:
+    """Nobody is watching."""
+
+
+def fit(
+    observations: Observations,
+    *,
+    families: Sequence[Family] = FAMILIES,
+    seed: int = 0,
+    shares: bool = False,
+    progress: Progress = _silence,
+) -> FittedModel:
+    """Choose the family and hyperparameters that predict rows left out best, and calibrate its bounds.
+
+    `shares` says that the response is a share between 0 and 1, modelled by its log-odds.
+    """
+    return _fit(observations, families, partial(_compete, families), seed=seed, progress=progress, shares=shares)
+
+
+def refit(
+    model: FittedModel,
+    observations: Observations,
+    *,
+    families: Sequence[Family] = FAMILIES,
+    seed: int = 0,
+) -> FittedModel:
+    """Fit the family and hyperparameters of a model to observations, and calibrate its bounds anew."""
+    kept = [family for family in families if family.name == model.chosen]
+    shares = model.scale is Scale.LOGIT
+    return _fit(observations, kept, lambda _: {model.chosen: model.tuned}, seed=seed, progress=_silence, shares=shares)
+
+
+def _fit(
+    observations: Observations,
+    families: Sequence[Family],
+    choose: Chooser,
+    *,
+    seed: int,
+    progress: Progress,
+    shares: bool,
+) -> FittedModel:
+    rng = np.random.default_rng(seed)
+    folds = assign_folds(observations.units, _number_of_folds(observations), rng)
+    surveyed = survey(observations, families, choose, folds=folds, rng=rng, progress=progress, shares=shares)
+    progress("all rows")
+    sample = make_sample(impute(observations), rng, shares=shares)
+    tuned = choose(sample)
+    chosen = min(tuned, key=lambda name: tuned[name].score)
+    family = next(family for family in families if family.name == chosen)
+    return _put_together(family, tuned[chosen], sample, surveyed)
+
+
+def _number_of_folds(observations: Observations) -> int:
+    units = len(np.unique(observations.units))
+    return FOLDS if units >= FEW_UNITS else min(units, FOLDS_OF_FEW)
+
+
+def _compete(families: Sequence[Family], sample: Sample) -> dict[str, Tuned]:
+    """Each family's setting: its defaults first, and what a search finds if these come near the best."""
+    part = sample.smaller()
+    axes = {family.name: family.axes(part.any_rows) for family in families}
+    plain = {
+        family.name: assess(family, part, {axis: values[0] for axis, values in axes[family.name].items()})
+        for family in families
+        if axes[family.name]
+    }
+    within_reach = WORTH_TUNING * min(found.score for found in plain.values())
+    searchable = {name for name in plain if any(len(values) > 1 for values in axes[name].values())}
+    return {
+        family.name: tune(family, sample)
+        if family.name in searchable and plain[family.name].score <= within_reach
+        else plain[family.name]
+        for family in families
+        if family.name in plain
+    }
+
+
+def _put_together(family: Family, tuned: Tuned, sample: Sample, surveyed: Survey) -> FittedModel:
+    observations = surveyed.observations
+    scale = Scale(str(tuned.setting["scale"]))
+    standardised = surveyed.standardise(scale)
+    standard, calibration = standardised.standard, standardised.calibration()
+    rows = sample.rows(scale)
+    regressor = family.fit(rows, tuned.setting, tuned.spread)
+    first = np.unique(rows.row_of, return_index=True)[1]
+    left_out = scale.forward(np.maximum(surveyed.chosen.point, surveyed.comparison.floor))
+    own = np.sqrt(regressor.variances(rows.settings).total)
+    level = surveyed.comparison.place(scale.inverse(regressor.mean(rows.settings)))
+    spread = standard.spread(own, rows.settings, level) * calibration.tail_scale
+    return FittedModel(
+        chosen=family.name,
+        tuned=tuned,
+        factors=observations.factors,
+        response=observations.response,
+        rows=calibration.rows,
+        models=_table(surveyed),
+        nested=surveyed.scores(family.name, surveyed.chosen, CONFIDENCE),
+        scale=scale,
+        regressor=regressor,
+        comparison=surveyed.comparison,
+        standard=standard,
+        calibration=calibration,
+        known=learn_known(rows, left_out[first], spread, observations.censored),
+        reach=reach_of(observations.factors, rows.settings, regressor),
+    )
+
+
+def _table(surveyed: Survey) -> tuple[Scores, ...]:
+    scores = [surveyed.scores(name, held_out, CONFIDENCE) for name, held_out in surveyed.families.items()]
+    return tuple(sorted(scores, key=lambda one: one.score))
