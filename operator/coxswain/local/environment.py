@@ -5,10 +5,12 @@ The variables themselves are the worker's to name; see docs/worker-contract.md.
 
 import itertools
 import os
+import secrets
 import socket
 from dataclasses import replace
 from pathlib import Path
 
+from coxswain.core.api.job import Ingest, SparkResources
 from coxswain.core.expand import PlannedJob
 from coxswain.local.plan import Claims
 from coxswain.worker.report import Settings
@@ -26,6 +28,7 @@ def job_settings(job: PlannedJob, attempt: int, claims: Claims, *, fresh: bool) 
     """
     spec = job.spec
     workload, parameters, resources = spec.workload, spec.parameters, spec.resources
+    spark, ingest = resources.spark or SparkResources(), workload.ingest or Ingest()
     data = output = None
     if spec.data is not None and spec.data.claim is not None:
         data = claims[spec.data.claim] / (spec.data.path or "")
@@ -50,9 +53,20 @@ def job_settings(job: PlannedJob, attempt: int, claims: Claims, *, fresh: bool) 
         workers=resources.workers,
         processes_per_worker=resources.processes_per_worker,
         cores_per_worker=resources.cores_per_worker,
+        nodes=spark.nodes,
+        executors_per_node=spark.executors_per_node,
+        cores_per_executor=spark.cores_per_executor,
+        memory_per_executor=spark.memory_per_executor,
+        spark_secret=secrets.token_hex(32),
         rendezvous_host=_LOOPBACK,
         rendezvous_port=_free_port(),
+        ingest_format=ingest.format,
+        ingest_batches=ingest.batches,
+        ingest_repetitions=ingest.repetitions,
+        ingest_partitions=ingest.partitions,
+        ingest_cache=ingest.cache,
         data_path=data,
+        data_url=(spec.data.url if spec.data else None) or "",
         output_path=output,
         metrics_host=_LOOPBACK,
     )
@@ -60,7 +74,13 @@ def job_settings(job: PlannedJob, attempt: int, claims: Claims, *, fresh: bool) 
 
 def worker_environment(settings: Settings, worker: int, termination_log: Path) -> tuple[dict[str, str], int]:
     """The environment of one worker, and the port of its metrics."""
-    own = replace(settings, worker=worker, metrics_port=_free_port(), termination_log=termination_log)
+    own = replace(
+        settings,
+        worker=worker,
+        pod_ip=f"127.0.0.{worker % 254 + 1}",  # so that the nodes of a Spark cluster are told apart
+        metrics_port=_free_port(),
+        termination_log=termination_log,
+    )
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("COXSWAIN_")}
     return {**inherited, **own.environment()}, own.metrics_port or 0
 

@@ -86,7 +86,7 @@ class Gang:
         lifeline: Lifeline,
         threads: ThreadPoolExecutor,
     ) -> None:
-        self.job = job
+        self.job, self.planned_epochs = job, settings.planned_epochs
         self._began = time.monotonic()
         self._broken_since: float | None = None
         self._cause: Verdict | None = None

@@ -4,12 +4,14 @@ What cannot be run is refused before anything starts. What has no meaning withou
 that nobody relies on it.
 """
 
+import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from coxswain.core.api.experiment import ExperimentSpec
-from coxswain.core.api.job import JobSpec
+from coxswain.core.api.job import JobSpec, SparkResources
 from coxswain.core.errors import InputError
 from coxswain.core.expand import PlannedRun
 from coxswain.local.cores import Cores
@@ -38,7 +40,10 @@ def command_of(spec: JobSpec) -> list[str]:
 
 
 def cores_of(spec: JobSpec) -> list[float]:
-    """The cores of each worker."""
+    """The cores of each worker, which with engine Spark is a node."""
+    if spec.engine == "Spark":
+        spark = spec.resources.spark or SparkResources()
+        return [spark.executors_per_node * spark.cores_per_executor] * spark.nodes
     return [spec.resources.cores_per_worker] * spec.resources.workers
 
 
@@ -66,12 +71,10 @@ def check(runs: Sequence[PlannedRun], cores: Sequence[int], claims: Claims) -> N
 def _check_job(spec: JobSpec, claims: Claims) -> None:
     if spec.suspend:
         raise InputError("suspend is true, so nothing may be started; set it to false.")
-    if spec.engine == "Spark":
-        raise InputError("engine Spark cannot be run by local processes; use engine Torch or a cluster.")
+    if spec.engine == "Spark" and not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        raise InputError("engine Spark needs Java, which is not here; install a Java 17 runtime.")
     if spec.workload.type == "Custom" and spec.workload.command is None:
         raise InputError("a workload of type Custom runs here without its image; give the command that it would run.")
-    if spec.data is not None and spec.data.url is not None:
-        raise InputError("data.url cannot be read by local processes; use data.claim and --claim NAME=DIR.")
     for field, place in (("data", spec.data), ("output", spec.output)):
         if place is not None and place.claim is not None and place.claim not in claims:
             raise InputError(f"{field}.claim {place.claim} has no folder here; give --claim {place.claim}=DIR.")
@@ -84,7 +87,7 @@ def in_vain(spec: JobSpec, experiment: ExperimentSpec | None = None) -> Iterator
         ignored.append("budget")
     if ignored:
         yield f"Without a cluster, these fields are not used: {', '.join(ignored)}."
-    if "memory_per_worker" in spec.resources.model_fields_set:
+    if "memory_per_worker" in spec.resources.model_fields_set and spec.engine == "Torch":
         yield "memoryPerWorker is not a limit here: workers may use all memory of this machine."
     if spec.resources.gpus_per_worker:
         yield "gpusPerWorker does not divide the GPUs here: every worker sees all of them."

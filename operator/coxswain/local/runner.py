@@ -68,6 +68,7 @@ class Runner:
         self._done = {each.job: each for each in folder.of(runs) if each.state != FAILED}
         self._waiting = deque(run for run in runs if not self._is_done(run))
         self._active: list[Active] = []
+        self._lanes = 0
         self._failed = 0
         self._retries: Counter[str] = Counter()
         self._lifeline = Lifeline()
@@ -126,6 +127,7 @@ class Runner:
             folder = self._folder.attempt(job.name, attempt)
             gangs.append(Gang(job, settings, folder, own, lifeline=self._lifeline, threads=self._threads))
         self._active.append(Active(run, attempt, gangs, shares, wait))
+        self._lanes = max(self._lanes, len(self._active))
 
     def _look(self) -> None:
         """Look at every active run, and record or repeat those that have ended."""
@@ -176,6 +178,7 @@ class Runner:
             failed=self._failed,
             waiting=self._waiting,
             active=self._active,
+            lanes=self._lanes,
             durations=[each.responses["duration"] for each in self._done.values() if each.succeeded],
             elapsed=time.monotonic() - self._began,
         )

@@ -42,9 +42,10 @@ def take_snapshot(
     waiting: Sequence[PlannedRun],
     active: Sequence[Active],
     durations: Sequence[float],
+    lanes: int,
     elapsed: float,
 ) -> Snapshot:
-    """The state of an experiment whose finished jobs took `durations`."""
+    """The state of an experiment whose finished jobs took `durations`, and of whose runs `lanes` fit side by side."""
     now = time.monotonic()
     typical = sum(durations) / len(durations) if durations else None
     running = tuple(_running(each, now, typical) for each in active)
@@ -53,14 +54,14 @@ def take_snapshot(
         done=total - len(waiting) - len(active) - failed,
         failed=failed,
         running=tuple(job for jobs in running for job in jobs),
-        left=_left(running, waiting, typical, elapsed),
+        left=_left(running, waiting, typical, lanes, elapsed),
     )
 
 
 def _running(active: Active, now: float, typical: float | None) -> list[Running]:
     jobs = []
     for gang in active.gangs:
-        planned, seconds = gang.job.spec.parameters.epochs, now - active.began
+        planned, seconds = gang.planned_epochs, now - active.began
         progress = gang.watch.progress
         left = progress.left(planned, now) if progress else None
         if left is None and typical is not None:
@@ -71,14 +72,17 @@ def _running(active: Active, now: float, typical: float | None) -> list[Running]
 
 
 def _left(
-    running: Sequence[Sequence[Running]], waiting: Sequence[PlannedRun], typical: float | None, elapsed: float
+    running: Sequence[Sequence[Running]],
+    waiting: Sequence[PlannedRun],
+    typical: float | None,
+    lanes: int,
+    elapsed: float,
 ) -> float | None:
-    """The work left, divided among as many as run side by side now; never less than the longest of those needs."""
+    """The work left, divided among the lanes; never less than the longest run or the last arrival needs."""
     longest = [max((job.left for job in jobs if job.left is not None), default=None) for jobs in running]
     known = [left for left in longest if left is not None]
     if len(known) < len(longest) or (waiting and typical is None):
         return None
-    work = (sum(known) + len(waiting) * (typical or 0.0)) / max(1, len(longest))
-    last = max((run.arrival for run in waiting if run.arrival is not None), default=None)
-    arriving = last - elapsed + (typical or 0.0) if last is not None else 0.0
-    return max([work, arriving, *known])
+    work = (sum(known) + len(waiting) * (typical or 0.0)) / max(1, lanes)
+    arrivals = [run.arrival - elapsed + (typical or 0.0) for run in waiting if run.arrival is not None]
+    return max([work, *arrivals, *known])

@@ -53,7 +53,7 @@ def main_effects(found: Analysis) -> Iterator[Markup]:
     grouped = {factor.name: _means(settings[factor.name].tolist(), y) for factor in found.fit.matrix.factors}
     axis = number_axis([mean for means in grouped.values() for mean in means.values()], found.response)
     for factor in found.fit.matrix.factors:
-        plot = Plot(_factor_axis(factor), axis, f"{found.response} by {factor.name}", width=260, height=200)
+        plot = Plot(_factor_axis(factor), axis, f"{found.response} by {factor.name}", width=240, height=200)
         plot.level(fmean(y))
         points = [(_place(factor, value), mean) for value, mean in grouped[factor.name].items()]
         if len(points) <= MOST_LEVELS:

@@ -8,6 +8,12 @@ from coxswain.core.errors import InputError
 from coxswain.local.plan import check, fractions, in_vain
 from tests.unit.local.conftest import experiment, job, job_spec, runs_of
 
+SPARK = {
+    "engine": "Spark",
+    "workload": {"type": "Train"},
+    "resources": {"spark": {"nodes": 2, "executorsPerNode": 3, "coresPerExecutor": "500m"}},
+}
+
 
 @pytest.mark.parametrize(
     ("fields", "sentence"),
@@ -17,19 +23,26 @@ from tests.unit.local.conftest import experiment, job, job_spec, runs_of
         ({"resources": {"workers": 5}}, "asks for 5 workers of 0.5 cores each, but this machine has 2"),
         ({"data": {"claim": "images"}}, "data.claim images has no folder here; give --claim images=DIR"),
         ({"output": {"claim": "models"}}, "output.claim models has no folder here"),
-        ({"data": {"url": "s3://bucket/images"}}, "data.url cannot be read"),
         ({"workload": {"type": "Custom", "image": "mine"}}, "give the command"),
-        ({"engine": "Spark", "workload": {"type": "Train"}, "resources": {}}, "engine Spark cannot be run"),
+        (SPARK, "asks for 2 workers of 1.5 cores each, but this machine has 2"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_starts(fields: dict[str, Any], sentence: str) -> None:
     manifest = job()
     manifest["spec"] = {**job_spec(), **fields}
-    if fields.get("resources"):
+    if "resources" in fields:
         manifest["spec"]["resources"] = {"coresPerWorker": "500m", **fields["resources"]}
-        manifest["spec"]["parameters"] = {"batchSize": 64}
     with pytest.raises(InputError, match=sentence):
         check(runs_of(manifest), [0, 1], {})
+
+
+def test_spark_needs_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    manifest = job()
+    manifest["spec"] = SPARK
+    with pytest.raises(InputError, match="engine Spark needs Java"):
+        check(runs_of(manifest), range(4), {})
 
 
 def test_jobs_at_a_time_need_room_together() -> None:
@@ -48,6 +61,8 @@ def test_what_is_asked_for_in_vain_is_said() -> None:
     assert "priority, nodeSelector" in told[0]
     assert "memoryPerWorker" in told[1]
     assert "image" in told[2]
+    busy = parse_job(job(resources={"gpusPerWorker": 1})).spec
+    assert any("gpusPerWorker" in sentence for sentence in in_vain(busy))
 
 
 def test_a_plain_manifest_asks_for_nothing_in_vain() -> None:
