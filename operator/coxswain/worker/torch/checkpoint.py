@@ -10,7 +10,6 @@ as plain tensors and values, so that a file from elsewhere cannot run code here.
 
 import io
 import os
-import pickle
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,10 @@ class Checkpoints:
 def _read(path: Path) -> Any:
     try:
         return torch.load(path, weights_only=True)
-    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:
+        # From a file that is not one of ours the unpickler raises nearly anything.
         raise Failure(
             Reason.CHECKPOINT_REFUSED, f"{path} cannot be read as a checkpoint; use another output path or remove it."
         ) from error
