@@ -47,7 +47,8 @@ def test_the_second_version_of_control_groups_counts_operations_and_waiting(tmp_
     _write(cgroup / "io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n259:0 rios=10 wios=20\n")
     _write(cgroup / "io.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=7\n")
     _write(cgroup / "memory.events", "low 0\noom 2\noom_kill 1\noom_group_kill 0\n")
-    assert usage.container_io(proc, cgroup) == usage.ContainerIO(13, 24, 2.5)
+    assert usage.operations(proc, cgroup) == usage.Operations(13, 24)
+    assert usage.waiting(proc, cgroup) == usage.Waiting("container", 2.5)
     assert usage.out_of_memory_kills(proc, cgroup) == 1
 
 
@@ -56,13 +57,16 @@ def test_the_first_version_of_control_groups_counts_operations(tmp_path: Path) -
     _write(proc / "self/cgroup", "7:blkio:/kubepods/pod1\n4:memory:/kubepods/pod1\n0::/\n")
     _write(cgroup / "blkio/blkio.throttle.io_serviced", "8:0 Read 3\n8:0 Write 5\n8:0 Total 8\nTotal 8\n")
     _write(cgroup / "memory/kubepods/pod1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
-    assert usage.container_io(proc, cgroup) == usage.ContainerIO(3, 5, None)
+    assert usage.operations(proc, cgroup) == usage.Operations(3, 5)
     assert usage.out_of_memory_kills(proc, cgroup) == 3
 
 
-def test_what_the_kernel_does_not_count_is_absent(tmp_path: Path) -> None:
+def test_what_the_kernel_does_not_count_is_absent_or_the_nodes(tmp_path: Path) -> None:
     _write(tmp_path / "proc/self/cgroup", "0::/\n")
-    assert usage.container_io(tmp_path / "proc", tmp_path / "cgroup") == usage.ContainerIO(None, None, None)
+    _write(tmp_path / "proc/stat", "cpu  1 2 3 4 500 6 7 8 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\n")
+    assert usage.operations(tmp_path / "proc", tmp_path / "cgroup") is None
+    waiting = usage.waiting(tmp_path / "proc", tmp_path / "cgroup")
+    assert waiting == usage.Waiting("node", 500 / os.sysconf("SC_CLK_TCK"))
     assert usage.out_of_memory_kills(tmp_path / "proc", tmp_path / "cgroup") == 0
 
 

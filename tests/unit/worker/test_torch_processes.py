@@ -23,6 +23,8 @@ def curve(worker: Worker, name: str = "trainingLoss") -> list[float]:
 
 def test_one_worker_trains_and_says_what_it_ran_with(start: Start) -> None:
     worker = start(COXSWAIN_EPOCHS=2, COXSWAIN_BATCH_SIZE=32, COXSWAIN_EXTRA='{"dropout": "0.1"}', COXSWAIN_ATTEMPT=3)
+    many = start(COXSWAIN_CORES_PER_WORKER="3900m")
+    assert many.wait() == ExitCode.SUCCESS
     assert worker.wait() == ExitCode.SUCCESS, worker.output()
     words = worker.words
     assert (words["jobUid"], words["attempt"], words["state"], words["epochs"]) == ("uid-1", 3, "succeeded", 2)
@@ -43,6 +45,7 @@ def test_one_worker_trains_and_says_what_it_ran_with(start: Start) -> None:
         "extra": {"dropout": "0.1"},
     }
     assert words["trainingSamples"] == 200
+    assert (words["threads"], many.words["threads"]) == (1, 3), "as many threads as whole cores"
     assert words["versions"]["torch"] == torch.__version__
     assert sum(curve(worker, "seconds")) == pytest.approx(words["seconds"]["training"], rel=0.01)
 

@@ -106,14 +106,16 @@ class _UsageCollector(Collector):
         yield GaugeMetricFamily(
             "coxswain_worker_resident_memory_bytes", "Resident memory of all processes.", used.resident_bytes
         )
-        io = usage.container_io()
-        for name, help_text, value in (
-            ("disk_reads_completed", "Read operations of the storage device by the container.", io.reads),
-            ("disk_writes_completed", "Write operations of the storage device by the container.", io.writes),
-            ("io_wait_seconds", "Time in which some process of the container waited for storage.", io.wait_seconds),
-        ):
-            if value is not None:
-                yield _counter(name, help_text, value)
+        operations = usage.operations()
+        if operations is not None:
+            yield _counter("disk_reads_completed", "Read operations of the container's storage.", operations.reads)
+            yield _counter("disk_writes_completed", "Write operations of the container's storage.", operations.writes)
+        waiting = usage.waiting()
+        waited = CounterMetricFamily(
+            "coxswain_worker_io_wait_seconds", "Time in which some process waited for storage.", labels=["scope"]
+        )
+        waited.add_metric([waiting.scope], waiting.seconds)
+        yield waited
         yield from _network()
         yield from _gpus()
 

@@ -2,8 +2,8 @@
 
 CPU time, resident memory and bytes to and from storage are those of this process and its descendants. Operations of
 the storage device and the time spent waiting for it are counted by the kernel per control group, which in a pod is the
-container. Network counters are those of the network namespace, which in a pod is the pod. Where the kernel keeps no
-such count it is absent here, never a made-up zero.
+container; where it counts waiting for the whole node alone, that is given and said. Network counters are those of the
+network namespace, which in a pod is the pod. What the kernel does not count is absent, never a made-up zero.
 """
 
 import os
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 PROC = Path("/proc")
 CGROUP = Path("/sys/fs/cgroup")
@@ -21,14 +22,19 @@ CGROUP = Path("/sys/fs/cgroup")
 class ProcessUsage:
     """What a process and its descendants have used so far."""
 
-    cpu_seconds: float = 0.0
+    cpu_ticks: int = 0
     resident_bytes: int = 0
     disk_read_bytes: int = 0
     disk_written_bytes: int = 0
 
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time in user and system mode."""
+        return self.cpu_ticks / os.sysconf("SC_CLK_TCK")
+
     def __add__(self, other: "ProcessUsage") -> "ProcessUsage":
         return ProcessUsage(
-            self.cpu_seconds + other.cpu_seconds,
+            self.cpu_ticks + other.cpu_ticks,
             self.resident_bytes + other.resident_bytes,
             self.disk_read_bytes + other.disk_read_bytes,
             self.disk_written_bytes + other.disk_written_bytes,
@@ -36,12 +42,19 @@ class ProcessUsage:
 
 
 @dataclass(frozen=True)
-class ContainerIO:
-    """What the control group counts of the storage device; None where the kernel doesn't."""
+class Operations:
+    """What the control group counts of the storage device."""
 
-    reads: int | None = None
-    writes: int | None = None
-    wait_seconds: float | None = None
+    reads: int
+    writes: int
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """For how long processes have waited for storage, and whose: the container's, or all of the node."""
+
+    scope: Literal["container", "node"]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -93,29 +106,35 @@ def age_seconds(proc: Path = PROC) -> float:
     return float((proc / "uptime").read_text().split()[0]) - started
 
 
-def container_io(proc: Path = PROC, cgroup: Path = CGROUP) -> ContainerIO:
-    """Operations of the storage device and the time spent waiting for it, as the control group counts them."""
-    unified = _cgroup("", proc, cgroup)
-    if unified and (unified / "io.stat").exists():
-        stat = (unified / "io.stat").read_text()
-        reads, writes = (sum(map(int, re.findall(rf"\b{key}=(\d+)", stat))) for key in ("rios", "wios"))
-        pressure = unified / "io.pressure"
-        stalled = re.search(r"^some .*total=(\d+)", pressure.read_text(), re.MULTILINE) if pressure.exists() else None
-        return ContainerIO(reads, writes, int(stalled[1]) / 1e6 if stalled else None)
-    version1 = _cgroup("blkio", proc, cgroup)
-    if version1 and (version1 / "blkio.throttle.io_serviced").exists():
-        served = (version1 / "blkio.throttle.io_serviced").read_text()
-        reads, writes = (sum(map(int, re.findall(rf"{key} (\d+)", served))) for key in ("Read", "Write"))
-        return ContainerIO(reads, writes)
-    return ContainerIO()
+def operations(proc: Path = PROC, cgroup: Path = CGROUP) -> Operations | None:
+    """Operations of the storage device, as the control group counts them."""
+    for controller, name, reads, writes in (
+        ("", "io.stat", r"\brios=(\d+)", r"\bwios=(\d+)"),
+        ("blkio", "blkio.throttle.io_serviced", r"Read (\d+)", r"Write (\d+)"),
+    ):
+        file = _cgroup_file(controller, name, proc, cgroup)
+        if file:
+            text = file.read_text()
+            return Operations(*(sum(map(int, re.findall(pattern, text))) for pattern in (reads, writes)))
+    return None
+
+
+def waiting(proc: Path = PROC, cgroup: Path = CGROUP) -> Waiting:
+    """Time in which some process waited for storage: the container's pressure, else the node's I/O wait."""
+    file = _cgroup_file("", "io.pressure", proc, cgroup)
+    stalled = re.search(r"^some .*total=(\d+)", file.read_text(), re.MULTILINE) if file else None
+    if stalled:
+        return Waiting("container", int(stalled[1]) / 1e6)
+    ticks = int((proc / "stat").read_text().split()[5])
+    return Waiting("node", ticks / os.sysconf("SC_CLK_TCK"))
 
 
 def out_of_memory_kills(proc: Path = PROC, cgroup: Path = CGROUP) -> int:
     """How many processes of the control group the kernel has killed for want of memory."""
     for controller, name in (("", "memory.events"), ("memory", "memory.oom_control")):
-        directory = _cgroup(controller, proc, cgroup)
-        if directory and (directory / name).exists():
-            kills = re.search(r"^oom_kill (\d+)", (directory / name).read_text(), re.MULTILINE)
+        file = _cgroup_file(controller, name, proc, cgroup)
+        if file:
+            kills = re.search(r"^oom_kill (\d+)", file.read_text(), re.MULTILINE)
             return int(kills[1]) if kills else 0
     return 0
 
@@ -152,19 +171,19 @@ def _process(pid: int, proc: Path) -> ProcessUsage:
     pages = int(fields[21])
     counters = dict(re.findall(r"^(\w+): (\d+)", (proc / str(pid) / "io").read_text(), re.MULTILINE))
     return ProcessUsage(
-        ticks / os.sysconf("SC_CLK_TCK"),
+        ticks,
         pages * os.sysconf("SC_PAGE_SIZE"),
         int(counters["read_bytes"]),
         int(counters["write_bytes"]),
     )
 
 
-def _cgroup(controller: str, proc: Path, cgroup: Path) -> Path | None:
-    """The directory of this process's control group; the empty controller is the unified hierarchy (version 2)."""
+def _cgroup_file(controller: str, name: str, proc: Path, cgroup: Path) -> Path | None:
+    """A file of this process's control group; the empty controller is the unified hierarchy (version 2)."""
     for line in (proc / "self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):
             # In a container the mount begins at its own group, while the path may still be the host's.
-            inside = (cgroup / controller / path.lstrip("/"), cgroup / controller)
-            return next((directory for directory in inside if directory.is_dir()), None)
+            inside = (cgroup / controller / path.lstrip("/") / name, cgroup / controller / name)
+            return next((file for file in inside if file.exists()), None)
     return None

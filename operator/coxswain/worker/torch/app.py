@@ -57,7 +57,7 @@ def _train(job: report.Job) -> Trainer:
         trainer = _trainer(settings, recipe, place, job.stop)
         job.resume(trainer.history)
         job.describe({"torch": torch.__version__, "numpy": np.__version__}, distribution=place.strategy)
-        job.describe(**trainer.facts)
+        job.describe(**trainer.facts, threads=torch.get_num_threads())
         job.training()
         for epoch in trainer.epochs():
             job.record(epoch, trainer.samples)
