@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark import RDD
 
 LOG = logging.getLogger(__name__)
-_MOST_FIGURES = 50  # of repetitions in the last word, which has little room
+_MOST_FIGURES = 50
 
 
 def main(job: report.Job) -> None:
@@ -83,7 +83,8 @@ class _SpeedTest:
         batches = partitions.flatMap(partial(_read, plan, files))
         if plan.cache:
             batches.cache()
-        figures = []
+        figures: list[float] = []
+        job.describe(imagesPerRepetition=plan.images, partitions=plan.partitions)
         job.training()
         for repetition in range(1, plan.repetitions + 1):
             self._may_stop()
@@ -93,17 +94,19 @@ class _SpeedTest:
             job.record(Epoch(repetition, seconds), images)
             figures.append(round(images / seconds, 2))
             LOG.info("repetition %d: %d images in %.3f s, %.1f a second", repetition, images, seconds, figures[-1])
-        spread = [figures[len(figures) * place // _MOST_FIGURES] for place in range(_MOST_FIGURES)]
-        job.describe(
-            imagesPerRepetition=plan.images,
-            imagesPerSecond=figures if len(figures) <= _MOST_FIGURES else spread,
-            partitions=plan.partitions,
-            cachedPartitions=cached_partitions(batches) if plan.cache else None,
-        )
+            job.describe(imagesPerSecond=_spread(figures))
+        if plan.cache:
+            job.describe(cachedPartitions=cached_partitions(batches))
 
     def _may_stop(self) -> None:
         if self._job.stop_requested:
             raise Stopped
+
+
+def _spread(figures: list[float]) -> list[float]:
+    """As many figures as there is room for in the last word, from first to last."""
+    count = min(len(figures), _MOST_FIGURES)
+    return [figures[len(figures) * place // count] for place in range(count)]
 
 
 def _warm_up(_partition: int) -> None:

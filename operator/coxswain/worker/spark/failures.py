@@ -6,6 +6,7 @@ knows what is wrong writes its reason and its sentence where they can be found i
 
 import contextlib
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator
 
@@ -16,6 +17,7 @@ from coxswain.core.errors import InputError
 from coxswain.worker import report
 from coxswain.worker.report import Failure, Reason, usage
 
+LOG = logging.getLogger(__name__)
 _MARK = "coxswain failure "
 _MEMORY_KILLS = usage.out_of_memory_kills()
 _NO_MEMORY = ("java.lang.OutOfMemoryError", "exit code 137", "exited with code 137")
@@ -47,9 +49,9 @@ def explain(error: BaseException, cause: Callable[[], Failure | None]) -> Failur
 def _explain(error: BaseException) -> Failure:
     match error:
         case Py4JJavaError():
-            return _from_text(str(error.java_exception.toString()), error)
+            return _from_text(str(error.java_exception.toString()))
         case PySparkException():
-            return _from_text(str(error), error)
+            return _from_text(str(error))
         case Py4JNetworkError() | ConnectionError():
             return Failure(Reason.PEER_LOST, "the driver's JVM ended unexpectedly.")
     return _known(error) or report.explain(error)
@@ -64,7 +66,7 @@ def _known(error: BaseException) -> Failure | None:
     return None
 
 
-def _from_text(text: str, error: BaseException) -> Failure:
+def _from_text(text: str) -> Failure:
     noted = re.search(rf"{_MARK}(\{{.*\}})$", text, re.MULTILINE)
     if noted:
         note = json.loads(noted[1])
@@ -77,7 +79,8 @@ def _from_text(text: str, error: BaseException) -> Failure:
         return Failure(Reason.PEER_LOST, "an executor was lost.")
     if any(sign in text for sign in _STOPPED):
         return Failure(Reason.PEER_LOST, "the cluster ended before its work was done.")
-    return report.explain(error)
+    LOG.error("%s", text)
+    return Failure(Reason.ERROR, f"Spark failed: {text.splitlines()[0]}")
 
 
 def _out_of_memory() -> Failure:

@@ -1,5 +1,6 @@
 """A node other than node 0: it runs a Worker for as long as node 0 wants it."""
 
+import logging
 import subprocess
 import tempfile
 import threading
@@ -10,6 +11,8 @@ from coxswain.worker.report import Failure, Reason, State, Stopped, usage
 from coxswain.worker.spark import node, talk
 from coxswain.worker.spark.shape import Shape, configuration
 from coxswain.worker.spark.talk import Line, Word
+
+LOG = logging.getLogger(__name__)
 
 
 def follow(job: report.Job) -> None:
@@ -28,6 +31,7 @@ def follow(job: report.Job) -> None:
         if "master" in word:
             with node.running_worker(shape, Path(folder), address, word["master"]) as worker:
                 job.training()
+                LOG.info("a Worker of %s at %s", word["master"], address)
                 talk.every_beat(_Watch(line, job, worker).look, over)
                 word = _next(line, settings.peer_timeout)
                 over.set()
