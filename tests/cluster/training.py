@@ -1,6 +1,7 @@
 """Attempts of training jobs, applied by a test in the operator's place, and what comes out of them."""
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,15 +70,18 @@ class Training:
         result: dict[str, Any] = json.loads(self.last_words(number)[0]["terminated"]["message"])
         return result
 
-    def scrape(self, until: str, number: int = 1) -> str:
-        """The metrics of the first worker, once they have a line that starts with `until`."""
+    def scrape(self, epochs: int = 1, number: int = 1) -> str:
+        """The metrics of the first worker, once it has trained so many epochs and while it trains on."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             metrics = self._metrics(number)
-            if any(line.startswith(until) for line in metrics.splitlines()):
+            trained = re.search(r"^coxswain_worker_epochs (\S+)$", metrics, re.MULTILINE)
+            if trained and float(trained[1]) >= epochs:
                 return metrics
+            if any("terminated" in word for word in self.last_words(number)):
+                break
             time.sleep(0.2)
-        raise AssertionError(f"{self.name}-{number} never showed {until}")
+        raise AssertionError(f"{self.name}-{number} was not seen after {epochs} epochs: {self.last_words(number)}")
 
     def _metrics(self, number: int) -> str:
         pods = self.pods(number)
