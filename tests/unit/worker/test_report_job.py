@@ -1,6 +1,7 @@
 """A user's own script: two lines of ours, and everything that can happen to it."""
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 from coxswain.worker.report import ExitCode
 
-EXAMPLE = Path(__file__).parents[3] / "examples/custom/train.py"
+REPOSITORY = Path(__file__).parents[3]
 HEAVY = {"numpy", "pandas", "torch", "pydantic", "scipy", "sklearn", "yaml", "typer"}
 
 
@@ -83,6 +84,14 @@ def test_a_script_that_ends_itself_well_has_succeeded(tmp_path: Path) -> None:
     assert (code, words["state"]) == (0, "succeeded")
 
 
+def test_a_wish_to_stop_that_comes_with_the_last_epoch_is_too_late(tmp_path: Path) -> None:
+    stops = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\njob.epoch(accuracy=0.5)"
+    _, early, _ = script(tmp_path, stops, COXSWAIN_EPOCHS=3)
+    _, late, _ = script(tmp_path, stops, COXSWAIN_EPOCHS=1)
+    assert (early["state"], early["epochs"]) == ("stopped", 1)
+    assert (late["state"], late["epochs"]) == ("succeeded", 1)
+
+
 def test_settings_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     code, words, _ = script(tmp_path, "pass", COXSWAIN_EPOCHS="many")
     assert (code, words["reason"], words["jobUid"]) == (ExitCode.USER_ERROR, "BadParameter", "u")
@@ -96,8 +105,24 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
     assert f"metrics cannot be shown on 127.0.0.1:{port}" in words["message"]
 
 
+def copied_as_its_image_does(image: Path) -> Path:
+    """The example's files where its Dockerfile puts them, and nothing else of ours."""
+    for line in (REPOSITORY / "examples/custom/Dockerfile").read_text().splitlines():
+        if line.startswith("COPY "):
+            source, target = REPOSITORY / line.split()[1], line.split()[2].removeprefix("/")
+            if source.is_dir():
+                shutil.copytree(source, image / target)
+            else:
+                place = image / target / (source.name if target.endswith("/") else "")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, place)
+    return image / "opt/train.py"
+
+
 def test_the_example_shows_its_progress_and_stops_when_asked(tmp_path: Path, free_port: int) -> None:
+    example = copied_as_its_image_does(tmp_path / "image")
     environment = {
+        "PYTHONPATH": str(tmp_path / "image/opt/coxswain"),
         "COXSWAIN_EPOCHS": "100000",
         "COXSWAIN_JOB_UID": "u",
         "COXSWAIN_TERMINATION_LOG": str(tmp_path / "log.json"),
@@ -105,7 +130,7 @@ def test_the_example_shows_its_progress_and_stops_when_asked(tmp_path: Path, fre
         "COXSWAIN_METRICS_HOST": "127.0.0.1",
         "COXSWAIN_EXTRA": '{"slope": "3"}',
     }
-    with subprocess.Popen([sys.executable, EXAMPLE], env=environment) as running:
+    with subprocess.Popen([sys.executable, example], env=environment) as running:
         text = ""
         deadline = time.monotonic() + 60
         while 'coxswain_worker_loss{phase="validation"}' not in text and time.monotonic() < deadline:

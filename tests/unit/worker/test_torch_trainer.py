@@ -87,6 +87,28 @@ def test_a_wish_to_stop_leaves_the_epoch_at_once() -> None:
     assert training.stopped
 
 
+def test_a_wish_to_stop_during_the_last_epoch_changes_nothing_if_it_can_be_finished() -> None:
+    asked: list[bool] = []
+
+    def after_the_first_step() -> bool:
+        asked.append(True)
+        return len(asked) > 1
+
+    training = trainer(epochs=1, stop_wanted=after_the_first_step)
+    assert len(list(training.epochs())) == 1
+    assert not training.stopped
+
+
+def test_a_federated_round_that_is_left_leaves_no_model(tmp_path: Path) -> None:
+    training = trainer(tmp_path, epochs=9, strategy="FederatedAveraging", extra={"localEpochs": "5"})
+    epochs = training.epochs()
+    assert next(epochs).loss is None
+    training._stop_wanted = lambda: True
+    assert list(epochs) == []
+    assert training.stopped
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_growing_batch_takes_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     training = trainer(
         schedule="GrowingBatch", batch_size=10, extra={"decayEvery": "1", "decayFactor": "0.5", "maxBatchShare": "0.5"}

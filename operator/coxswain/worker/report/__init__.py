@@ -10,8 +10,8 @@ docs/worker-contract.md says what goes in and what comes out. Nothing here needs
 prometheus-client.
 """
 
-from coxswain.worker.report.contract import ExitCode, Failure, Reason, State, Stopped
-from coxswain.worker.report.job import Job, explain, job
+from coxswain.worker.report.contract import ExitCode, Failure, Reason, State, Stopped, explain
+from coxswain.worker.report.job import Job, job
 from coxswain.worker.report.message import Epoch
 from coxswain.worker.report.settings import Settings
 

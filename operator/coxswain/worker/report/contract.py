@@ -4,6 +4,8 @@ The exit code says whether trying again can help; the reason and the sentence in
 process killed by the kernel writes neither: then the container's own reason (OOMKilled) and signal are all there is.
 """
 
+import errno
+import traceback
 from enum import IntEnum, StrEnum
 
 MESSAGE_LIMIT = 4096
@@ -72,3 +74,19 @@ class Stopped(BaseException):
 
     Not an error, and no `except Exception` of a script should swallow it.
     """
+
+
+def explain(error: BaseException) -> Failure:
+    """What went wrong, in the contract's words; an exception nobody foresaw leaves its traceback in the log."""
+    match error:
+        case Failure():
+            return error
+        case MemoryError():
+            return Failure(Reason.OUT_OF_MEMORY, "memory ran out; raise memoryPerWorker or lower batchSize.")
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
+            where = f" while writing {error.filename}" if error.filename else ""
+            return Failure(Reason.DISK_FULL, f"the disk is full{where}; give the output more room.")
+        case ConnectionError() | TimeoutError():
+            return Failure(Reason.UNREACHABLE, f"a connection broke: {error}.")
+    traceback.print_exception(error)
+    return Failure(Reason.ERROR, f"{type(error).__name__}: {error}")

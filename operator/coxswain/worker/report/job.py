@@ -13,14 +13,12 @@ after recording the epoch; a script with long epochs may look at `job.stop_reque
 """
 
 import contextlib
-import errno
 import os
 import platform
 import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
@@ -29,26 +27,10 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from coxswain.worker.report import message, usage
-from coxswain.worker.report.contract import Failure, Reason, State, Stopped
+from coxswain.worker.report.contract import Failure, State, Stopped, explain
 from coxswain.worker.report.message import Epoch
 from coxswain.worker.report.metrics import Metrics
 from coxswain.worker.report.settings import Settings, termination_log
-
-
-def explain(error: BaseException) -> Failure:
-    """What went wrong, in the contract's words; an exception nobody foresaw leaves its traceback in the log."""
-    match error:
-        case Failure():
-            return error
-        case MemoryError():
-            return Failure(Reason.OUT_OF_MEMORY, "memory ran out; raise memoryPerWorker or lower batchSize.")
-        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
-            where = f" while writing {error.filename}" if error.filename else ""
-            return Failure(Reason.DISK_FULL, f"the disk is full{where}; give the output more room.")
-        case ConnectionError() | TimeoutError():
-            return Failure(Reason.UNREACHABLE, f"a connection broke: {error}.")
-    traceback.print_exception(error)
-    return Failure(Reason.ERROR, f"{type(error).__name__}: {error}")
 
 
 class Job:
@@ -150,7 +132,7 @@ class Job:
             samples,
         )
         self._epoch_began = now
-        if self.stop_requested:
+        if self.stop_requested and number < self.settings.epochs:
             raise Stopped
 
     def end(self, state: State, failure: Failure | None = None) -> bool:

@@ -38,9 +38,11 @@ class Checkpoints:
         _write(self._folder / LAST, {"owner": self._owner, "state": state, "history": [asdict(row) for row in history]})
 
     def save_model(self, description: dict[str, Any], weights: dict[str, torch.Tensor] | None) -> None:
-        """Write the trained model; without weights, the best epoch's."""
-        chosen = _read(self._folder / BEST) if weights is None else weights
-        _write(self._folder / MODEL, {**description, "weights": chosen})
+        """Write the trained model; without weights, the best epoch's, if one got as far as that."""
+        if weights is None and (self._folder / BEST).exists():
+            weights = _read(self._folder / BEST)
+        if weights is not None:
+            _write(self._folder / MODEL, {**description, "weights": weights})
 
     def load(self) -> tuple[dict[str, Any], list[Epoch]] | None:
         """The state and history an earlier attempt left, or None; what another job left is refused."""

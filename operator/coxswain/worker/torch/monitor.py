@@ -38,7 +38,6 @@ class Monitor:
         self._store, self._place, self._stop, self._silence = store, place, stop, silence
         self._abort, self._children = abort, children
         self._leaving = threading.Event()
-        self._told_stop = False
         self._beats: dict[int, tuple[int, float]] = {}
         self._memory_kills = usage.out_of_memory_kills()
         self.failure: Failure | None = None
@@ -51,10 +50,11 @@ class Monitor:
         """Look around once a second; if the store's keeper hangs, this hangs too."""
         while self.failure is None and not self._leaving.wait(_BEAT):
             try:
-                self.failure = self._news() or self._silent_peer() or self._dead_child()
+                found = self._news() or self._silent_peer() or self._dead_child()
             except RuntimeError as error:
                 why = str(error).splitlines()[0]
-                self.failure = Failure(Reason.PEER_LOST, f"worker 0 is gone: its store does not answer ({why}).")
+                found = Failure(Reason.PEER_LOST, f"worker 0 is gone: its store does not answer ({why}).")
+            self.failure = self.failure or found
             self._looked = time.monotonic()
 
     def _guard(self) -> None:

@@ -121,7 +121,7 @@ class Trainer:
         if left_somewhere and math.isfinite(loss):
             self.stopped = True
             return None
-        self.stopped = stop_wanted > 0
+        self.stopped = stop_wanted > 0 and epoch < self.recipe.epochs
         training_loss, training_accuracy = Sums(loss, correct, samples).means()
         finished = Epoch(epoch, seconds, training_loss=training_loss, training_accuracy=training_accuracy)
         if not self._bring_together(epoch):
