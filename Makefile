@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test lint unit test-cluster cluster cluster-down bench requirements python3-venv
+.PHONY: help setup demo test lint unit test-cluster cluster cluster-down bench crds requirements
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
@@ -36,6 +36,7 @@ lint: $(READY) ## ruff, mypy and the one-way dependencies
 	@PYTHONPATH=operator lint-imports
 
 unit: $(READY) ## tests that need no cluster, with coverage
+	@command -v java >/dev/null || $(MAKE) --no-print-directory apt-default-jre-headless  # for Spark
 	@echo "== Unit tests"
 	@pytest --cov=coxswain $(wildcard tests/unit tests/golden)
 
@@ -52,6 +53,9 @@ cluster-down: $(READY) ## stop it and remove all traces of it, also of a crashed
 
 bench: $(READY) ## measure how fast things are
 	@$(BIN)/python -m benchmarks
+
+crds: $(READY) ## copy the spec of a job into the template of an experiment
+	@$(BIN)/python -m tests.contract.crds
 
 # Everything at once first, so that the smaller files agree with it.
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -70,7 +74,7 @@ requirements: $(READY) ## pin the dependencies anew (UPGRADE=--upgrade takes the
 $(READY): requirements/uv.txt requirements/all.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Coxswain needs Python 3.11 or newer, and $$(command -v python3) is older: install a newer one." >&2; exit 1; }
-	@python3 -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory python3-venv
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || $(MAKE) --no-print-directory apt-python3-venv
 	@echo "== Making .venv (6 GB with PyTorch and Spark: a minute, or more where the network is slow)" >&2
 	@test -x $(BIN)/uv || { python3 -m venv --clear .venv && \
 		$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; }
@@ -78,11 +82,11 @@ $(READY): requirements/uv.txt requirements/all.txt pyproject.toml
 	@uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# Debian has this apart from python3.
-python3-venv:
+# A Debian package by its name: what Python and Spark need that is not Python.
+apt-%:
 	@if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
-		echo "== Installing python3-venv" >&2 && apt-get -qq update && \
-		DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends python3-venv >/dev/null; \
+		echo "== Installing $*" && apt-get -qq update && \
+		DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $* >/dev/null; \
 	else \
-		echo "Python's venv is missing: install it (Debian's package is python3-venv) and try again." >&2; exit 1; \
+		echo "Something is missing: install it (Debian's package is $*) and try again." >&2; exit 1; \
 	fi
