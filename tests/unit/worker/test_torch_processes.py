@@ -1,9 +1,10 @@
 """The worker as it runs in pods: whole processes, alone and together, and everything that can happen to them."""
 
+import json
 import os
 import resource
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -11,7 +12,11 @@ from urllib.request import urlopen
 import pytest
 import torch
 
-from coxswain.worker.report import ExitCode, usage
+from coxswain.worker.report import ExitCode, Settings, usage
+from coxswain.worker.torch import data
+from coxswain.worker.torch.recipe import Recipe
+from coxswain.worker.torch.trainer import Trainer
+from coxswain.worker.torch.world import Place, World
 from tests.unit.worker.conftest import Start, Worker
 
 StartTwo = Callable[..., tuple[Worker, Worker]]
@@ -76,6 +81,41 @@ def test_federated_workers_agree_on_one_network(start_two: StartTwo, tmp_path: P
     assert first.words["curve"]["accuracy"][0] is None
     assert first.words["curve"]["accuracy"][1:] == second.words["curve"]["accuracy"][1:]
     assert (tmp_path / "out/model.pt").exists()
+
+
+class Apart(World):
+    """A worker of several that talks to nobody: what it learns from its own shard alone."""
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        return list(values)
+
+    def average(self, tensors: Iterable[torch.Tensor], weight: float = 1.0) -> None:
+        pass
+
+
+def test_federated_averaging_is_the_mean_of_what_each_learned_weighted_by_samples(
+    start_two: StartTwo, tmp_path: Path
+) -> None:
+    extra = {"dirichletAlpha": "0.5"}
+    first, _ = start_two(
+        COXSWAIN_STRATEGY="FederatedAveraging",
+        COXSWAIN_OUTPUT_PATH=tmp_path / "out",
+        COXSWAIN_EXTRA=json.dumps(extra),
+    )
+    settings = Settings(network="shallow-cnn", samples=200, strategy="FederatedAveraging", workers=2, extra=extra)
+    recipe = Recipe.from_settings(settings)
+    dataset = data.load("digits", 200, None, data.Options())
+    mean: dict[str, torch.Tensor] = {}
+    for worker in range(2):
+        apart = Trainer(recipe, dataset, Apart(Place(worker, 2, 0, 1), federated=True), stop_wanted=lambda: False)
+        apart._train(1, apart._schedule.pace(1))
+        for name, weight in apart.network.state_dict().items():
+            mean[name] = mean.get(name, torch.zeros_like(weight)) + weight * len(apart._feed) / 200
+    assert first.wait() == ExitCode.SUCCESS, first.output()
+    learned = torch.load(tmp_path / "out/model.pt")["weights"]
+    assert learned.keys() == mean.keys()
+    for name, weight in learned.items():
+        torch.testing.assert_close(weight, mean[name], atol=1e-5, rtol=1e-4)
 
 
 def test_the_metrics_tell_the_job_and_its_progress(start: Start, free_port: int) -> None:

@@ -31,7 +31,7 @@ def choice(default: str, *others: str) -> Any:
 
 def read(declared: Sequence[type], extra: Mapping[str, str]) -> list[Any]:
     """One instance of every declared class, with what the job says in place of the defaults."""
-    known = {_camel(field.name): field for options in declared for field in dataclasses.fields(options)}
+    known = {camel(field.name): field for options in declared for field in dataclasses.fields(options)}
     unknown = [name for name in extra if name not in known]
     if unknown:
         raise InputError(f"extra parameter {unknown[0]} is not known here; use one of {', '.join(sorted(known))}.")
@@ -40,6 +40,11 @@ def read(declared: Sequence[type], extra: Mapping[str, str]) -> list[Any]:
         options(**{field.name: values[field.name] for field in dataclasses.fields(options) if field.name in values})
         for options in declared
     ]
+
+
+def camel(name: str) -> str:
+    """The name of an option as a job writes it."""
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
 def _option(default: Any, convert: Callable[[str], Any], fits: Callable[[Any], bool], wanted: str) -> Any:
@@ -54,7 +59,3 @@ def _parse(name: str, text: str, field: "dataclasses.Field[Any]") -> Any:
     if value is None or not field.metadata["fits"](value):
         raise InputError(f"extra parameter {name} is {text!r}; it must be {field.metadata['wanted']}.")
     return value
-
-
-def _camel(name: str) -> str:
-    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
