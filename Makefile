@@ -17,13 +17,12 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv with everything in it, `cox` too
 
-# A file of several experiments is not one design, and a search has none beforehand.
-demo: $(READY) ## preview the designs of the example experiments (nothing is trained)
-	@echo "These are previews: the runs each example experiment would make. Nothing is trained, no cluster is needed."
-	@for file in $$(grep -c '^kind: TrainingExperiment' examples/*.yaml | sed -n 's/:1$$//p' | \
-			xargs grep -LE 'type: (HillClimb|BayesianOptimization)'); do \
-		echo; echo "== cox design $$file"; cox design "$$file"; \
-	done
+DEADLINE ?= 60s
+demo: $(READY) ## real training: a small experiment, what it says, then the most epochs for DEADLINE=60s
+	@echo "== 16 short trainings; Ctrl-C is safe: make demo goes on where it was"
+	@cox run examples/demo.yaml --parallelism 2 --out out/demo
+	@echo "== The most epochs that are done within $(DEADLINE), by what was measured"
+	@cox run examples/demo-job.yaml --from out/demo --deadline $(DEADLINE) --out out/demo-$(DEADLINE)
 
 test: lint unit test-cluster ## everything: lint, unit and cluster tests (these need Linux and root)
 	@echo "== All is well."

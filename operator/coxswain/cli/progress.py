@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import typer
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -19,10 +20,30 @@ from coxswain.core.observations import FAILED
 if TYPE_CHECKING:
     from coxswain.core.expand import PlannedRun
     from coxswain.core.observations import Observation
+    from coxswain.local.folder import Folder
+    from coxswain.local.runner import Options
     from coxswain.local.snapshot import Running, Snapshot
     from coxswain.local.verdict import Verdict
 
 _BAR_WIDTH = 24
+
+
+def make_runs(runs: "Sequence[PlannedRun]", folder: "Folder", options: "Options", notes: Sequence[str]) -> bool:
+    """Make the runs that are not done while somebody may watch; tells whether too many failed to go on."""
+    from coxswain.local.plan import check
+    from coxswain.local.runner import Runner, machine_cores
+
+    check(runs, machine_cores(), options.claims)
+    with Progress(folder.path.name) as display:
+        for note in notes:
+            display.say(note)
+        runner = Runner(runs, folder, options, display)
+        try:
+            runner.run()
+        except KeyboardInterrupt:
+            display.say("Interrupted. Run the same command again to go on; what is finished is kept.")
+            raise typer.Exit(130) from None
+    return runner.gave_up
 
 
 class Progress:

@@ -2,6 +2,7 @@
 
     observations.jsonl   one line a finished job, appended and forced to the disk before anything else happens
     observations.csv     the same as a table, written anew when `cox run` ends
+    manifest.json        what is run here, for whoever learns from the observations
     runs/JOB/attempt-N/  what the workers of an attempt printed, and their last words
 
 A line that was cut short, because the machine went down while it was written, was never recorded. A job that failed
@@ -10,10 +11,12 @@ and was tried again has several lines; the last one counts.
 
 import csv
 import fcntl
+import io
+import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from coxswain.core.errors import InputError
 from coxswain.core.expand import PlannedRun
@@ -21,6 +24,7 @@ from coxswain.core.observations import Observation, latest
 
 OBSERVATIONS = "observations.jsonl"
 TABLE = "observations.csv"
+MANIFEST = "manifest.json"
 
 
 class Folder:
@@ -77,14 +81,23 @@ class Folder:
         return [found[name] for name in digests if name in found]
 
     def write_table(self, observations: Sequence[Observation]) -> Path:
-        """Write the table; a reader never sees half of it."""
-        path = self.path / TABLE
+        """Write the table."""
         rows = [each.to_row() for each in observations]
-        beside = path.with_suffix(".part")
-        with beside.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [])
-            writer.writeheader()
-            writer.writerows(rows)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
+        return self._write(TABLE, text.getvalue())
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Keep the manifest beside the observations."""
+        self._write(MANIFEST, json.dumps(manifest, indent=2, default=lambda time: time.isoformat()))
+
+    def _write(self, name: str, text: str) -> Path:
+        """Write a file anew, so that a reader never sees half of it."""
+        path = self.path / name
+        beside = self.path / f".{name}.part"
+        beside.write_text(text, encoding="utf-8", newline="")
         beside.replace(path)
         return path
 
@@ -117,6 +130,18 @@ def read_observations(path: Path) -> list[Observation]:
         except InputError:
             raise InputError(f"{path / OBSERVATIONS}: line {number} is no observation; remove it.") from None
     return observations
+
+
+def read_manifest(path: Path) -> Any:
+    """The manifest of what was run in a folder.
+
+    Raises:
+        InputError: if there is none.
+    """
+    try:
+        return json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{path} has no {MANIFEST}; give the --out folder of an experiment that was run.") from None
 
 
 def _whole_lines(path: Path) -> int:

@@ -16,8 +16,11 @@ import pytest
 import yaml
 
 from coxswain.cli import main
-from coxswain.local.folder import OBSERVATIONS, read_observations
-from tests.unit.local.conftest import Manifest, experiment, job, job_spec
+from coxswain.core.observations import SUCCEEDED
+from coxswain.local.active import observe
+from coxswain.local.folder import OBSERVATIONS, Folder, read_observations
+from coxswain.local.verdict import Verdict
+from tests.unit.local.conftest import Manifest, experiment, job, job_spec, runs_of
 
 ENOUGH = 180.0  # a hang must end the test, however busy the machine
 
@@ -62,12 +65,21 @@ def start(file: Path, out: Path) -> "subprocess.Popen[str]":
     )
 
 
-def wait_for_observations(out: Path, count: int, process: "subprocess.Popen[str]") -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + ENOUGH
-    while not (out / OBSERVATIONS).exists() or len((out / OBSERVATIONS).read_text().splitlines()) < count:
-        assert process.poll() is None, process.communicate()
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def wait_for_observations(out: Path, count: int, process: "subprocess.Popen[str]") -> None:
+    path = out / OBSERVATIONS
+
+    def enough() -> bool:
+        assert process.poll() is None, process.communicate()
+        return path.exists() and len(path.read_text().splitlines()) >= count
+
+    wait_until(enough)
 
 
 def workers_of(out: Path) -> set[int]:
@@ -83,13 +95,6 @@ def workers_of(out: Path) -> set[int]:
     return found
 
 
-def wait_until_gone(out: Path) -> None:
-    deadline = time.monotonic() + ENOUGH
-    while workers_of(out):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_no_run_is_lost_or_repeated_and_no_worker_left_whatever_ends_cox(cox: Cox, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with start(file, out) as interrupted:
@@ -103,10 +108,10 @@ def test_no_run_is_lost_or_repeated_and_no_worker_left_whatever_ends_cox(cox: Co
     seen = len(read_observations(out))
     with start(file, out) as killed:
         wait_for_observations(out, seen + 2, killed)
-        assert workers_of(out) != set()
+        wait_until(lambda: workers_of(out) != set())
         killed.kill()
         killed.communicate(timeout=ENOUGH)
-    wait_until_gone(out)
+    wait_until(lambda: workers_of(out) == set())
 
     before = {each.job: each for each in read_observations(out)}
     code, printed, told = cox(file, "--out", out)
@@ -188,6 +193,80 @@ def test_an_output_claim_is_a_folder_of_this_machine(cox: Cox, tmp_path: Path) -
 
 
 ONE_ROW = [{"settings": [{"name": "batch_size", "level": 16}, {"name": "epochs", "level": 1}]}]
+
+
+BATCH_SIZES = [16, 32, 64, 128, 256]
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """The folder of an experiment whose jobs took a second to start and a tenth of a second an epoch."""
+    factors = [{"name": "batch_size", "field": "parameters.batchSize", "levels": BATCH_SIZES, "coding": "Log"}]
+    manifest = experiment(job_spec(seconds=0.1), factors=factors)
+    path = tmp_path / "measured"
+    with Folder(path) as folder:
+        folder.write_manifest(manifest)
+        for number, run in enumerate(runs_of(manifest)):
+            wavering = 1 + 0.01 * number
+            word = {
+                "epochs": 3,
+                "seconds": {"total": 1.3 * wavering, "startup": wavering},
+                "curve": {"epoch": [1, 2, 3], "seconds": [0.1 * wavering] * 3, "accuracy": [0.5, 0.6, 0.65]},
+            }
+            verdict = Verdict(SUCCEEDED, word=word)
+            folder.record([observe("tiny", run, run.jobs[0], verdict, attempt=1)])
+    return path
+
+
+def due(seconds: str, **fields: Any) -> Manifest:
+    adjust = [{"field": "epochs", "min": 1, "max": 20}]
+    return job(seconds=0.1, adjust=adjust, deadline={"within": seconds}, **fields)
+
+
+def test_a_job_trains_for_the_most_epochs_that_are_sure_to_be_done_in_time(
+    cox: Cox, tmp_path: Path, measured: Path
+) -> None:
+    file = write(tmp_path / "job.yaml", due("1h"))
+    code, printed, told = cox(file, "--from", measured, "--deadline", "2s", "--out", tmp_path / "out")
+    assert code == 0, told
+    [observation] = read_observations(tmp_path / "out")
+    assert 3 < observation.epochs < 10
+    assert f"Training {observation.epochs} epochs, the most that fit into 2 s" in told
+    assert f"{observation.epochs} epochs, predicted and actual" in printed
+    assert "The deadline of 2 s was" in printed
+
+
+def test_what_cannot_be_done_in_time_runs_anyway_or_not_as_the_job_says(
+    cox: Cox, tmp_path: Path, measured: Path
+) -> None:
+    file = write(tmp_path / "a.yaml", due("1s"))
+    code, printed, told = cox(file, "--from", measured, "--out", tmp_path / "a", "-o", "json")
+    assert code == 0
+    assert "Nothing that the job allows is sure to fit into 1 s" in told
+    document = json.loads(printed)
+    assert document["epochs"] == document["forecast"]["epochs"] == document["deadline_seconds"] == 1
+    file = write(tmp_path / "b.yaml", due("1s", steering={"whenInfeasible": "Fail"}))
+    code, _, told = cox(file, "--from", measured, "--out", tmp_path / "b")
+    assert code == 2
+    assert "not even 1 epochs are sure to be done within 1 s" in told
+
+
+@pytest.mark.parametrize(
+    ("manifest", "arguments", "sentence"),
+    [
+        (job(), ["--from", "."], "the job has none; give --deadline"),
+        (due("1m"), ["--from", "/nowhere"], "has no manifest.json"),
+        (due("soon"), [], "spec.deadline.within: give a time such as 15m"),
+        (job(), ["--deadline", "late"], "spec.deadline.within: give a time such as 15m"),
+        (experiment(), ["--deadline", "1m"], "--deadline and --from are for a TrainingJob"),
+    ],
+)
+def test_a_deadline_that_makes_no_sense_is_refused(
+    cox: Cox, tmp_path: Path, manifest: Manifest, arguments: list[str], sentence: str
+) -> None:
+    code, _, told = cox(write(tmp_path / "x.yaml", manifest), "--out", tmp_path / "out", *arguments)
+    assert code == 2
+    assert sentence in told
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_failed_runs_are_made_again_by_the_next_command_even_when_the_manifest_w
 
 @pytest.mark.parametrize("wish", ["bad luck at first", "killed at first", "stopped at first"])
 def test_bad_luck_is_retried(make: Make, wish: str) -> None:
-    made = make(job(wish=wish))
+    made = make(job(wish=wish, parameters={"epochs": 3}))
     [observation] = made.observations
     assert observation.succeeded
     assert observation.attempts == 2

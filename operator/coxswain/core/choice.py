@@ -1,0 +1,186 @@
+"""The most epochs that a job can train for and still be done in time, by what an experiment has measured.
+
+The job has to be one that the experiment tells about: the same in everything but the experiment's factors, which may
+take other values, and the epochs, whose time is learned one by one. Of the numbers of epochs that are allowed, the
+largest is chosen whose duration is within the limit with the confidence asked for. The choices are runs of one and the
+same setting, so the model is wrong about all of them alike: picking the largest favours none it is too hopeful about.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coxswain.core.api.experiment import ExperimentSpec
+from coxswain.core.api.fields import CONCURRENCY, Kind, kind_of
+from coxswain.core.api.job import Adjustment, JobSpec
+from coxswain.core.api.values import GIB, Model
+from coxswain.core.errors import InputError
+from coxswain.core.factors import Level
+from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, RunRecord, fit_curve, fit_durations
+from coxswain.core.observations import Observation
+
+EPOCHS = "parameters.epochs"
+# What a job's time depends on, and what of it may differ without making it another job.
+_MATTERS = ("engine", "workload", "parameters", "resources", "data")
+_FREE = (EPOCHS, "parameters.seed")
+
+Settings = dict[str, Level]
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What an experiment taught: how long its jobs take and, where they have an accuracy, how good they get."""
+
+    durations: DurationModel
+    curve: LearningCurve | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A number of epochs, with what to expect of it: medians, and bounds that hold with the confidence."""
+
+    epochs: int
+    confidence: float
+    duration: float
+    duration_bound: float
+    chance: float
+    """To be done within the limit."""
+    accuracy: float | None = None
+    accuracy_bound: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is as sure as asked for to be done within the limit."""
+        return self.chance >= self.confidence
+
+
+def learn(spec: ExperimentSpec, observations: Sequence[Observation]) -> Lessons:
+    """Learn from the runs of an experiment that succeeded.
+
+    Raises:
+        InputError: if there are too few of them.
+    """
+    epochs = next((factor.name for factor in spec.factors if factor.field == EPOCHS), None)
+    records, curves = [], []
+    for each in observations:
+        if not (each.succeeded and each.curve.seconds):
+            continue
+        settings = {name: value for name, value in each.settings.items() if name != epochs}
+        records.append(RunRecord(settings, each.responses["startup"], _seconds_of_epochs(each)))
+        accuracies = [value for value in each.curve.accuracy if value is not None]
+        if len(accuracies) == each.epochs:
+            curves.append(CurveRecord(settings, accuracies))
+    if not records:
+        raise InputError("no run that trained by the epoch has succeeded, so there is nothing to learn from.")
+    durations = fit_durations(records)
+    return Lessons(durations, fit_curve(curves) if len(curves) == len(records) else None)
+
+
+def settings_of(job: JobSpec, spec: ExperimentSpec) -> Settings:
+    """The values that a job has of an experiment's factors, but for the epochs.
+
+    Raises:
+        InputError: if the job differs from the experiment's in something that was not varied there.
+    """
+    if job.parameters.schedule == "GrowingBatch":
+        raise InputError("schedule GrowingBatch changes the time of an epoch as it goes; use another to choose epochs.")
+    own, theirs = _leaves(job), _leaves(spec.template.spec)
+    varied = {factor.field for factor in spec.factors}
+    for field in sorted(own.keys() | theirs.keys()):
+        if own.get(field) != theirs.get(field) and field not in varied:
+            raise InputError(
+                f"{field} of the job is {own.get(field)}, but the experiment ran with {theirs.get(field)} and did not "
+                "vary it, so it cannot tell about this job; change the job or learn from another experiment."
+            )
+    return {
+        factor.name: _level(own.get(factor.field), factor.field, numeric=factor.levels is not None)
+        for factor in spec.factors
+        if factor.field != EPOCHS
+    }
+
+
+def candidates(adjust: Sequence[Adjustment] | None) -> list[int]:
+    """The numbers of epochs that a job allows, in ascending order.
+
+    Raises:
+        InputError: if it allows none but the one asked for.
+    """
+    for each in adjust or ():
+        if each.field == "epochs":
+            if each.values is not None:
+                return sorted(int(value) for value in each.values)
+            return list(range(int(each.min or 1), int(each.max or 1) + 1, int(each.step or 1)))
+    raise InputError("the job does not say which epochs it allows; add adjust: [{field: epochs, min: 1, max: 40}].")
+
+
+def choose(lessons: Lessons, settings: Settings, allowed: Sequence[int], limit: float, confidence: float) -> Choice:
+    """The most epochs that are done within the limit with the confidence; the fewest if none is sure to be."""
+
+    def too_many(epochs: int) -> int:
+        return int(lessons.durations.predict(settings, epochs).cdf(limit) < confidence)
+
+    # More epochs take longer: where the first number that is too many stands can be found by halving.
+    epochs = allowed[max(bisect_left(allowed, 1, key=too_many) - 1, 0)]
+    duration = lessons.durations.predict(settings, epochs)
+    accuracy = bound = None
+    if lessons.curve is not None:
+        expected = lessons.curve.predict(settings, [epochs])
+        accuracy, bound = float(expected.point[0]), float(expected.quantile(1 - confidence)[0])
+    return Choice(
+        epochs=epochs,
+        confidence=confidence,
+        duration=duration.point,
+        duration_bound=duration.quantile(confidence),
+        chance=duration.cdf(limit),
+        accuracy=accuracy,
+        accuracy_bound=bound,
+        notes=lessons.durations.epoch.predict([settings]).notes[0],
+    )
+
+
+def _seconds_of_epochs(observation: Observation) -> list[float]:
+    """The seconds of each epoch such that, with the start-up, they add up to the duration.
+
+    What is neither start-up nor training, validation above all, is spread over the epochs; where only some epochs of a
+    long run were kept, those between are like their neighbours.
+    """
+    kept, every = observation.curve.epoch, np.arange(1, observation.epochs + 1)
+    seconds = np.interp(every, kept, observation.curve.seconds)
+    beside = observation.responses["duration"] - observation.responses["startup"] - float(seconds.sum())
+    return [float(value) for value in seconds + max(beside, 0.0) / len(seconds)]
+
+
+def _leaves(job: JobSpec) -> dict[str, Any]:
+    """Every field that matters, by its name in a manifest."""
+    found = {field: value for name in _MATTERS for field, value in _walk(getattr(job, name), name)}
+    return {field: value for field, value in found.items() if field not in _FREE}
+
+
+def _walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if path == "parameters.extra":
+        for item in value or ():
+            yield f"{path}.{item.name}", item.value
+    elif isinstance(value, Model):
+        for name, info in type(value).model_fields.items():
+            yield from _walk(getattr(value, name), f"{path}.{info.alias}")
+    elif value is not None:
+        yield path, value
+
+
+def _level(value: Any, field: str, *, numeric: bool) -> Level:
+    """The value of a field as a factor has it; the inverse of how a factor's value is written into a manifest."""
+    if field == CONCURRENCY:
+        return 1.0
+    if value is None:
+        raise InputError(f"{field} is not given, but the experiment varied it; give it.")
+    match kind_of(field):
+        case Kind.SWITCH:
+            return "true" if value else "false"
+        case Kind.GIBIBYTES:
+            return float(value) / GIB
+        case _:
+            return float(value) if numeric else str(value)
