@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import signal
+import socket
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -236,16 +237,23 @@ def test_a_peer_that_falls_silent_is_given_up(start_two: StartTwo, silent: int) 
 
 
 def test_two_processes_of_one_worker_learn_the_same_and_the_death_of_one_is_told(start: Start, free_port: int) -> None:
-    settings = {"COXSWAIN_RENDEZVOUS_PORT": free_port, "COXSWAIN_CORES_PER_WORKER": 2}
-    alone = start(**settings, COXSWAIN_EPOCHS=2)
-    mirrored = start(**settings, COXSWAIN_EPOCHS=100000, COXSWAIN_PROCESSES_PER_WORKER=2)
-    mirrored.wait_for("'epoch': 2")
+    alone = start(COXSWAIN_EPOCHS=2)
+    with socket.create_server(("127.0.0.1", free_port)):  # which must not matter to one worker
+        mirrored = start(COXSWAIN_EPOCHS=100000, COXSWAIN_PROCESSES_PER_WORKER=2, COXSWAIN_RENDEZVOUS_PORT=free_port)
+        mirrored.wait_for("'epoch': 2")
     (child,) = [child for child in usage.tree(mirrored.process.pid) if child != mirrored.process.pid]
     os.kill(child, signal.SIGKILL)
     assert (mirrored.wait(60), alone.wait()) == (ExitCode.INFRASTRUCTURE, ExitCode.SUCCESS), mirrored.output()
     assert mirrored.words["message"] == "process 1 of this worker was killed by signal 9."
     assert mirrored.words["distribution"] == "Mirrored"
     assert curve(mirrored)[:1] == pytest.approx(curve(alone)[:1], abs=1e-4)
+
+
+def test_a_port_that_is_taken_is_told(start_two: StartTwo, free_port: int) -> None:
+    with socket.create_server(("127.0.0.1", free_port)):
+        first, _ = start_two()
+        assert first.wait() == ExitCode.INFRASTRUCTURE
+    assert first.words["message"] == f"the first worker cannot listen on port {free_port}; it is taken."
 
 
 def test_a_peer_that_never_comes_is_named(start: Start, free_port: int) -> None:

@@ -9,10 +9,12 @@ import contextlib
 import logging
 import math
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -53,7 +55,13 @@ def _train(job: report.Job) -> Trainer:
             LOG.error("%s: %s", failure.reason, failure.sentence)
         os._exit(failure.reason.exit_code)
 
-    with _further_processes(settings) as children, _together(settings, place, job.stop, abort, children):
+    listener = rendezvous.listen(settings, place) if place.size > 1 else None
+    if listener is not None:
+        settings = replace(settings, rendezvous_port=listener.getsockname()[1])
+    with (
+        _further_processes(settings) as children,
+        _together(settings, place, job.stop, abort, listener=listener, children=children),
+    ):
         trainer = _trainer(settings, recipe, place, job.stop)
         job.resume(trainer.history)
         job.describe({"torch": torch.__version__, "numpy": np.__version__}, distribution=place.strategy)
@@ -83,7 +91,7 @@ def _further_processes(settings: Settings) -> Iterator[list[subprocess.Popen[byt
     """Start the worker's other processes; at the end wait for them, but not for ever."""
     command = [sys.executable, "-m", "coxswain.worker"]
     children = [
-        subprocess.Popen(command, env={**os.environ, LOCAL_PROCESS: str(local)})
+        subprocess.Popen(command, env={**os.environ, **settings.environment(), LOCAL_PROCESS: str(local)})
         for local in range(1, settings.processes_per_worker)
     ]
     try:
@@ -103,6 +111,8 @@ def _together(
     place: Place,
     stop: threading.Event,
     abort: Callable[[Failure], None],
+    *,
+    listener: socket.socket | None = None,
     children: Sequence[subprocess.Popen[bytes]] = (),
 ) -> Iterator[None]:
     """Meet the other processes and watch over them; what happens to one of them is known to all."""
@@ -110,7 +120,7 @@ def _together(
     if place.size == 1:
         yield
         return
-    store = rendezvous.open_store(settings, place)
+    store = rendezvous.open_store(settings, listener)
     monitor = Monitor(store.clone(), place, stop=stop, silence=settings.peer_timeout, abort=abort, children=children)
     try:
         rendezvous.meet(store, settings, place)

@@ -22,12 +22,38 @@ _COLLECTIVE_TIMEOUT = timedelta(hours=1)
 """A mere backstop: a peer that dies closes its connections, and one that falls silent is the monitor's to notice."""
 
 
-def open_store(settings: Settings, place: Place) -> dist.TCPStore:
+def listen(settings: Settings, place: Place) -> socket.socket | None:
+    """Where the first process will keep the store; the others listen to nobody.
+
+    Processes of one worker need no port that others know beforehand, and take any free one.
+    """
+    if place.rank != 0:
+        return None
+    # What happens on this machine alone is nobody else's business.
+    address = "127.0.0.1" if place.workers == 1 or _is_loopback(settings.rendezvous_host) else ""
+    port = 0 if place.workers == 1 else settings.rendezvous_port
+    try:
+        return socket.create_server((address, port))
+    except OSError as error:
+        raise Failure(
+            Reason.RENDEZVOUS_TIMEOUT, f"the first worker cannot listen on port {port}; it is taken."
+        ) from error
+
+
+def open_store(settings: Settings, listener: socket.socket | None) -> dist.TCPStore:
     """The store, as its keeper or as a guest."""
-    host, port = settings.rendezvous_host, settings.rendezvous_port
     timeout = timedelta(seconds=settings.rendezvous_timeout)
-    if place.rank == 0:
-        return _keep(host, port, timeout)
+    if listener is not None:
+        # The keeper talks to itself directly: a Service may not lead to it before it is known to be up.
+        return dist.TCPStore(
+            "127.0.0.1",
+            listener.getsockname()[1],
+            is_master=True,
+            timeout=timeout,
+            wait_for_workers=False,
+            master_listen_fd=listener.detach(),
+        )
+    host, port = settings.rendezvous_host, settings.rendezvous_port
     try:
         return dist.TCPStore(host, port, timeout=timeout, wait_for_workers=False)
     except RuntimeError as error:
@@ -35,26 +61,6 @@ def open_store(settings: Settings, place: Place) -> dist.TCPStore:
             Reason.RENDEZVOUS_TIMEOUT,
             f"the first worker was not there at {host}:{port} within {settings.rendezvous_timeout:g} s.",
         ) from error
-
-
-def _keep(host: str, port: int, timeout: timedelta) -> dist.TCPStore:
-    # What happens on this machine alone is nobody else's business.
-    address = "127.0.0.1" if _is_loopback(host) else ""
-    try:
-        listener = socket.create_server((address, port))
-    except OSError as error:
-        raise Failure(
-            Reason.RENDEZVOUS_TIMEOUT, f"the first worker cannot listen on port {port} ({error.strerror})."
-        ) from error
-    # The keeper talks to itself directly: a Service may not lead to it before it is known to be up.
-    return dist.TCPStore(
-        "127.0.0.1",
-        port,
-        is_master=True,
-        timeout=timeout,
-        wait_for_workers=False,
-        master_listen_fd=listener.detach(),
-    )
 
 
 def meet(store: dist.Store, settings: Settings, place: Place) -> None:
