@@ -4,6 +4,7 @@ It goes to standard error, so that standard output has the result and nothing el
 line of its own either way.
 """
 
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from coxswain.local.snapshot import Running, Snapshot
     from coxswain.local.verdict import Verdict
 
+REDRAW_SECONDS = 0.5
 _BAR_WIDTH = 24
 
 
@@ -53,6 +55,7 @@ class Progress:
         self._name = name
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._drawn = 0.0
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -70,8 +73,9 @@ class Progress:
         self._console.print(Text(sentence))
 
     def show(self, now: "Snapshot") -> None:
-        """Bring the table up to date."""
-        if self._live.is_started:
+        """Bring the table up to date, but not so often that drawing it costs the workers time."""
+        if self._live.is_started and time.monotonic() - self._drawn >= REDRAW_SECONDS:
+            self._drawn = time.monotonic()
             self._live.update(self._table(now), refresh=True)
 
     def finished(self, observations: Sequence["Observation"], now: "Snapshot") -> None:

@@ -47,8 +47,13 @@ def run(
     A job that has a deadline and allows other epochs (adjust) trains for the most that are sure to be done in time, by
     what an experiment (--from) has measured.
     """
-    from coxswain.cli.run_experiment import run_experiment
-    from coxswain.cli.run_job import run_job
+    if sys.platform != "linux":
+        raise InputError("cox run needs Linux, where processes can be pinned to cores; use it there or a cluster.")
+    try:
+        from coxswain.cli.run_experiment import run_experiment
+        from coxswain.cli.run_job import run_job
+    except ModuleNotFoundError as error:
+        raise InputError(f"cox run needs the workers, and {error.name} is missing; install coxswain[torch].") from None
     from coxswain.core.api import parse_experiment, parse_job
 
     manifest = read_manifest(file, "TrainingExperiment", "TrainingJob", name=name)

@@ -11,6 +11,7 @@ import typer
 from coxswain.cli.analyze import effects_table
 from coxswain.cli.output import Format, Table, emit
 from coxswain.cli.progress import make_runs
+from coxswain.core.api.design import SEARCHES
 from coxswain.core.api.experiment import MEASURED_RESPONSES
 from coxswain.core.designs.from_spec import design_of
 from coxswain.core.errors import InputError
@@ -43,6 +44,10 @@ def run_experiment(
     spec = experiment.spec
     if spec.suspend:
         raise InputError("suspend is true, so no run may be started; set it to false.")
+    if spec.design.type in SEARCHES:
+        raise InputError(
+            f"design.type {spec.design.type} is a search, which cox run cannot make; use a design, say FullFactorial."
+        )
     _check_expressions(spec)
     design = design_of(spec)
     runs = expand(experiment, design)

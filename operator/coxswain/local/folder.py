@@ -57,9 +57,15 @@ class Folder:
         """Keep observations; when this returns they are on the disk."""
         new = list(observations)
         text = "".join(f"{each.to_json()}\n" for each in new).encode()
-        while text:
-            text = text[os.write(self._file, text) :]
-        os.fsync(self._file)
+        try:
+            while text:
+                text = text[os.write(self._file, text) :]
+            os.fsync(self._file)
+        except OSError as error:
+            # Not lost: the workers' last words are in their folders, and the next command records them.
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}); make room and run the same command again."
+            ) from None
         self._observations += new
 
     def of(self, runs: Sequence[PlannedRun]) -> list[Observation]:

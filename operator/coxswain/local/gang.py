@@ -22,7 +22,6 @@ from coxswain.local.progress import Watch
 from coxswain.local.verdict import Remains, Verdict, judge
 from coxswain.worker.report import Settings
 
-CAN_PIN = hasattr(os, "sched_setaffinity")
 STRAGGLER_SECONDS = 15.0
 """How long the other workers have to end by themselves after one has failed."""
 _LAST_BYTES = 4096
@@ -143,11 +142,10 @@ class Gang:
 def _start(
     command: list[str], environment: dict[str, str], log: Path, share: Share, lifeline: Lifeline
 ) -> subprocess.Popen[bytes]:
-    cores = ",".join(map(str, sorted(share))) if CAN_PIN else ""
     held = lifeline.held_by_workers
     with log.open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", leash.__file__, str(held), cores, *command],
+            [sys.executable, "-I", "-S", leash.__file__, str(held), ",".join(map(str, sorted(share))), *command],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,

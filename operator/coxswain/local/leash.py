@@ -8,7 +8,7 @@ It is run as a file by an interpreter without packages, so that it starts in a f
 
     python -I -S leash.py LIFELINE CORES COMMAND…
 
-LIFELINE is the descriptor of the pipe, CORES a list such as 0,1, or empty where the system cannot pin processes.
+LIFELINE is the descriptor of the pipe, CORES a list such as 0,1.
 """
 
 import contextlib
@@ -51,8 +51,7 @@ class Worker:
 
 def main(lifeline: int, cores: str, command: list[str]) -> None:
     """Start the worker and stay until it has ended."""
-    if cores:
-        os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
+    os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         worker = Worker(command)

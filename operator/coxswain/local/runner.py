@@ -20,7 +20,7 @@ from coxswain.local.active import Active, observe
 from coxswain.local.cores import Cores, Share
 from coxswain.local.environment import job_settings, uid
 from coxswain.local.folder import Folder
-from coxswain.local.gang import CAN_PIN, Files, Gang, Lifeline
+from coxswain.local.gang import Files, Gang, Lifeline
 from coxswain.local.leash import GRACE_SECONDS
 from coxswain.local.plan import Claims, cores_of, cores_of_run
 from coxswain.local.snapshot import Snapshot, take_snapshot
@@ -56,7 +56,7 @@ class Options:
 
 def machine_cores() -> list[int]:
     """The cores that this process may use."""
-    return sorted(os.sched_getaffinity(0)) if CAN_PIN else list(range(os.cpu_count() or 1))
+    return sorted(os.sched_getaffinity(0))
 
 
 class Runner:

@@ -273,7 +273,11 @@ def test_a_deadline_that_makes_no_sense_is_refused(
     ("spec", "arguments", "sentence"),
     [
         ({"suspend": True}, [], "suspend is true"),
-        ({"design": {"type": "HillClimb", "search": {"minimize": "duration"}}}, [], "HillClimb is a search"),
+        (
+            {"design": {"type": "HillClimb", "search": {"minimize": "duration"}}},
+            [],
+            "HillClimb is a search, which cox run cannot make",
+        ),
         ({"analysis": {"responses": [{"name": "x", "expression": "lossy"}]}}, [], "lossy, which is not known"),
         ({}, ["--claim", "models"], "write it as NAME=DIR"),
         ({}, ["--claim", "models=/no/such/folder"], "there is no folder /no/such/folder"),

@@ -1,4 +1,5 @@
 import csv
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +81,17 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         Folder(tmp_path / "file")
     with pytest.raises(InputError, match="cannot be read"):
         read_observations(tmp_path / "nowhere")
+
+
+def test_a_full_disk_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with Folder(tmp_path) as folder:
+        full = os.open("/dev/full", os.O_WRONLY)
+        os.dup2(full, folder._file)
+        os.close(full)
+        with pytest.raises(InputError, match="No space left on device"):
+            folder.record([observation(0)])
+    with Folder(tmp_path) as folder:
+        assert folder.of(RUNS) == []
 
 
 def test_the_table_has_a_row_for_each_observation(tmp_path: Path) -> None:

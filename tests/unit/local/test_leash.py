@@ -25,10 +25,10 @@ def lifeline() -> Iterator[Lifeline]:
     made.close()
 
 
-def put_on(lifeline: Lifeline, *command: str, cores: str = "") -> Process:
-    held = lifeline.held_by_workers
+def put_on(lifeline: Lifeline, *command: str) -> Process:
+    held, core = lifeline.held_by_workers, min(os.sched_getaffinity(0))
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", leash.__file__, str(held), cores, *command],
+        [sys.executable, "-I", "-S", leash.__file__, str(held), str(core), *command],
         pass_fds=[held],
         stdout=subprocess.PIPE,
         text=True,
@@ -51,10 +51,9 @@ def test_it_ends_as_its_worker_ends(lifeline: Lifeline, command: list[str], code
 
 
 def test_it_pins_its_worker_and_passes_on_the_wish_to_stop(lifeline: Lifeline) -> None:
-    core = min(os.sched_getaffinity(0))
     say = "import os, time; print(os.sched_getaffinity(0), flush=True); time.sleep(600)"
-    with put_on(lifeline, sys.executable, "-c", say, cores=str(core)) as process:
-        assert first_line(process) == str({core})
+    with put_on(lifeline, sys.executable, "-c", say) as process:
+        assert first_line(process) == str({min(os.sched_getaffinity(0))})
         process.terminate()
         assert process.wait() == -signal.SIGTERM
 
