@@ -1,4 +1,4 @@
-"""Workers in pods: real training on Torch and Spark, applied as the operator will, to the last word of each pod."""
+"""Workers in pods: real training on Torch, applied as the operator will, to the last word of each pod."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -24,8 +24,7 @@ def train(crds: Cluster, namespace: str, image: Callable[[str], str]) -> Train:
     numbers = itertools.count(1)
 
     def start(**spec: Any) -> Training:
-        name = image("worker-spark" if spec.get("engine") == "Spark" else "worker-torch")
-        training = Training(crds, namespace, name, f"job-{next(numbers)}", spec)
+        training = Training(crds, namespace, image("worker-torch"), f"job-{next(numbers)}", spec)
         training.create()
         training.start()
         return training
@@ -48,34 +47,6 @@ def test_torch_trains_in_pods_and_processes(train: Train, pods: int, processes: 
     assert {name: result["parameters"][name] for name in (*QUICK, *shape)} == {**QUICK, **shape}
     assert f'job_uid="{result["jobUid"]}"' in metrics
     assert [word["terminated"]["exitCode"] for word in training.last_words()] == [0] * pods
-
-
-@pytest.mark.parametrize("nodes", [1, 2])
-def test_spark_trains_on_nodes(train: Train, nodes: int) -> None:
-    shape = {"nodes": nodes, "coresPerExecutor": "500m", "memoryPerExecutor": "1Gi"}
-    training = train(engine="Spark", workload=WORKLOAD, parameters=QUICK, resources={"spark": shape})
-
-    training.scrape()
-    training.wait("Complete")
-
-    result = training.result()
-    assert result["state"] == "succeeded"
-    assert result["epochs"] == QUICK["epochs"]
-    assert result["parameters"]["nodes"] == nodes
-
-
-@pytest.mark.parametrize("nodes", [1, 2])
-def test_spark_ingests_on_nodes(train: Train, nodes: int) -> None:
-    shape = {"nodes": nodes, "coresPerExecutor": "500m", "memoryPerExecutor": "1Gi"}
-    ingest = {"format": "TFRecord", "batches": 2, "repetitions": 2, "partitions": 2}
-    workload = {"type": "Ingest", "dataset": "synthetic", "samples": 64, "ingest": ingest}
-    training = train(engine="Spark", workload=workload, parameters={"batchSize": 8}, resources={"spark": shape})
-
-    training.wait("Complete")
-
-    result = training.result()
-    assert result["state"] == "succeeded"
-    assert result["samplesPerSecond"] > 0
 
 
 @pytest.fixture
