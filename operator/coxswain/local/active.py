@@ -23,8 +23,8 @@ class Active:
         self, run: PlannedRun, attempt: int, gangs: Sequence[Gang], shares: Sequence[Share], wait: float | None
     ) -> None:
         self.run, self.attempt, self.gangs, self.shares, self.wait = run, attempt, gangs, shares, wait
-        self.began = self._looked = time.monotonic()
-        self._started = datetime.now(UTC)
+        self.began = self._looked = min(gang.began for gang in gangs)
+        self._started = datetime.now(UTC) - timedelta(seconds=time.monotonic() - self.began)
         self._load_seconds = 0.0
         self._stop_at = self._stop_time()
         self._asked_to_stop = False

@@ -86,7 +86,7 @@ class Gang:
         threads: ThreadPoolExecutor,
     ) -> None:
         self.job, self.planned_epochs = job, settings.planned_epochs
-        self._began = time.monotonic()
+        self.began = time.monotonic()
         self._broken_since: float | None = None
         self._cause: Verdict | None = None
         folder.mkdir(parents=True)
@@ -107,7 +107,7 @@ class Gang:
         """See how far it is, and whether its time is over."""
         self.watch.look(now)
         limit = self.job.spec.active_deadline_seconds
-        if limit is not None and now - self._began > limit and self._cause is None and not self.ended:
+        if limit is not None and now - self.began > limit and self._cause is None and not self.ended:
             sentence = f"it ran longer than the {limit} s that activeDeadlineSeconds allows."
             self._cause = Verdict(FAILED, "DeadlineExceeded", sentence)
             self.kill()
