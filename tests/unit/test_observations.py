@@ -3,7 +3,7 @@ import io
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coxswain.core.api.experiment import MEASURED_RESPONSES
@@ -45,6 +45,7 @@ observations = st.builds(
 
 
 @given(observations)
+@settings(max_examples=40)
 def test_a_line_of_json_keeps_everything(observation: Observation) -> None:
     line = observation.to_json()
     assert "\n" not in line
@@ -52,6 +53,7 @@ def test_a_line_of_json_keeps_everything(observation: Observation) -> None:
 
 
 @given(observations)
+@settings(max_examples=40)
 def test_a_row_of_csv_keeps_everything(observation: Observation) -> None:
     file = io.StringIO()
     writer = csv.DictWriter(file, observation.to_row())
@@ -62,6 +64,7 @@ def test_a_row_of_csv_keeps_everything(observation: Observation) -> None:
 
 
 @given(observations)
+@settings(max_examples=40)
 def test_no_column_of_csv_can_be_taken_for_another(observation: Observation) -> None:
     others = set(observation.to_row()) - set(observation.settings) - set(MEASURED_RESPONSES)
     assert others
@@ -83,6 +86,7 @@ def test_a_row_that_lacks_something_is_refused() -> None:
 
 
 @given(observations)
+@settings(max_examples=40)
 def test_the_last_observation_of_a_job_counts(observation: Observation) -> None:
     again = replace(observation, attempts=99)
     other = replace(observation, job=f"{observation.job}+")

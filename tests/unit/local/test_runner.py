@@ -3,13 +3,21 @@
 import ast
 import os
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from coxswain.core.errors import InputError
 from coxswain.core.observations import FAILED, STOPPED
 from coxswain.local.folder import Folder, read_observations
-from tests.unit.local.conftest import Make, experiment, job, job_spec
+from tests.unit.local.conftest import Make, Manifest, experiment, job, job_spec
+
+PAIR = [{"name": "batch_size", "field": "parameters.batchSize", "levels": [16, 64]}]
+
+
+def pair(template: Manifest | None = None, **fields: Any) -> Manifest:
+    """An experiment of two runs, for tests to which more would tell no more."""
+    return experiment(template, factors=PAIR, **fields)
 
 
 def test_every_run_is_made_once_and_recorded_with_what_was_measured(make: Make) -> None:
@@ -29,7 +37,7 @@ def test_every_run_is_made_once_and_recorded_with_what_was_measured(make: Make) 
 
 
 def test_workers_are_pinned_and_halves_share_a_core(make: Make) -> None:
-    made = make(experiment(), parallelism=2)
+    made = make(pair(), parallelism=2)
     for each in made.observations:
         cores = ast.literal_eval(made.log(each.job).splitlines()[-1].removeprefix("cores "))
         assert len(cores) == 1
@@ -38,24 +46,24 @@ def test_workers_are_pinned_and_halves_share_a_core(make: Make) -> None:
 
 
 def test_what_is_done_is_not_made_again(make: Make) -> None:
-    first = make(experiment())
-    second = make(experiment())
+    first = make(pair())
+    second = make(pair())
     assert second.observations == first.observations
     assert second.display.recorded == []
 
 
 def test_more_replicates_may_be_asked_for_later(make: Make) -> None:
-    first = make(experiment())
+    first = make(pair())
     design = {"type": "FullFactorial", "seed": 1, "replications": 2}
-    second = make(experiment(design=design))
-    assert len(second.display.recorded) == 4
+    second = make(pair(design=design))
+    assert len(second.display.recorded) == 2
     assert set(second.display.recorded).isdisjoint(first.display.recorded)
 
 
 def test_a_changed_manifest_is_refused_and_nothing_is_lost(make: Make) -> None:
-    first = make(experiment())
+    first = make(pair())
     with pytest.raises(InputError, match="before its manifest was changed"):
-        make(experiment(job_spec(parameters={"learningRate": 0.5})))
+        make(pair(job_spec(parameters={"learningRate": 0.5})))
     assert read_observations(first.path)
 
 
@@ -124,18 +132,18 @@ def test_jobs_at_a_time_are_one_run_and_start_together(make: Make) -> None:
     factors = [{"name": "jobs", "field": "concurrency", "levels": [1, 2]}]
     made = make(experiment(job_spec(seconds=1), factors=factors), parallelism=1)
     assert len(made.observations) == 3
-    pair = [each for each in made.observations if each.settings["jobs"] == 2]
-    assert len({each.run for each in pair}) == 1
-    assert len({each.job for each in pair}) == 2
-    assert all(each.load is not None and each.load > 1 for each in pair)
-    assert max(each.started for each in pair) < min(each.finished for each in pair)
+    together = [each for each in made.observations if each.settings["jobs"] == 2]
+    assert len({each.run for each in together}) == 1
+    assert len({each.job for each in together}) == 2
+    assert all(each.load is not None and each.load > 1 for each in together)
+    assert max(each.started for each in together) < min(each.finished for each in together)
 
 
 def test_blocks_are_made_one_after_the_other(make: Make) -> None:
     design = {"type": "FullFactorial", "seed": 1, "replications": 2, "blocks": 2}
-    made = make(experiment(design=design))
+    made = make(pair(design=design))
     blocks = [[each for each in made.observations if each.block == block] for block in (0, 1)]
-    assert [len(block) for block in blocks] == [4, 4]
+    assert [len(block) for block in blocks] == [2, 2]
     assert max(each.finished for each in blocks[0]) <= min(each.started for each in blocks[1])
 
 
