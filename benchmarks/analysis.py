@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from coxswain.core.analysis import SumsOfSquares, analyze, interactions
 from coxswain.core.dataset import Dataset, make_dataset

@@ -7,7 +7,7 @@ slowest kinds (Latin hypercubes and D-optimal designs of many rows) are told bes
 import time
 from collections.abc import Callable
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from coxswain.core.designs import (
     CentralComposite,
