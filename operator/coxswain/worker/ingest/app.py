@@ -44,6 +44,7 @@ class _SpeedTest:
 
     def __init__(self, job: report.Job) -> None:
         self._job, self._plan = job, Plan.from_settings(job.settings)
+        job.parameters |= {"dataset": self._plan.dataset}
 
     def __call__(self, running: Cluster) -> None:
         job, plan = self._job, self._plan
@@ -52,16 +53,18 @@ class _SpeedTest:
         output = job.settings.output_path
         folder = output or Path(tempfile.gettempdir(), f"coxswain-ingest-{job.settings.job_uid}-{time.time_ns()}")
         try:
-            self._repeat(partitions, self._prepare(partitions, folder / plan.format.lower()))
+            files = self._write(partitions, folder / plan.format.lower()) if plan.source else plan.files
+            batches = partitions.flatMap(partial(_read, plan, files))
+            self._repeat(running, batches.cache() if plan.cache else batches)
+            if plan.cache:
+                job.describe(cachedPartitions=cached_partitions(batches))
         finally:
             if output is None:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _prepare(self, partitions: "RDD[int]", folder: Path) -> tuple[tuple[str, ...], ...]:
-        """The files of every partition, written now unless they are there."""
-        plan = self._plan
-        if plan.source is None:
-            return plan.files
+    def _write(self, partitions: "RDD[int]", folder: Path) -> tuple[tuple[str, ...], ...]:
+        """Prepare the data, and say which files a partition is in."""
+        job, plan = self._job, self._plan
         self._may_stop()
         shutil.rmtree(folder, ignore_errors=True)  # what an earlier attempt has left
         began = time.perf_counter()
@@ -69,7 +72,7 @@ class _SpeedTest:
         seconds = time.perf_counter() - began
         size = sum(part.bytes for part in written)
         LOG.info("wrote %d images (%d bytes) in %.3f s", plan.samples, size, seconds)
-        self._job.describe(
+        job.describe(
             writeSeconds=round(seconds, 4),
             imagesWritten=plan.samples,
             imagesWrittenPerSecond=round(plan.samples / seconds, 2),
@@ -78,11 +81,9 @@ class _SpeedTest:
         )
         return tuple(part.files for part in written)
 
-    def _repeat(self, partitions: "RDD[int]", files: tuple[tuple[str, ...], ...]) -> None:
+    def _repeat(self, running: Cluster, batches: "RDD[Pixels]") -> None:
+        """Read all batches as often as asked, and say how long it took each time."""
         job, plan = self._job, self._plan
-        batches = partitions.flatMap(partial(_read, plan, files))
-        if plan.cache:
-            batches.cache()
         figures: list[float] = []
         job.describe(imagesPerRepetition=plan.images, partitions=plan.partitions)
         job.training()
@@ -91,12 +92,11 @@ class _SpeedTest:
             began = time.perf_counter()
             images = batches.map(len).sum()
             seconds = time.perf_counter() - began
+            running.check()
             job.record(Epoch(repetition, seconds), images)
             figures.append(round(images / seconds, 2))
             LOG.info("repetition %d: %d images in %.3f s, %.1f a second", repetition, images, seconds, figures[-1])
             job.describe(imagesPerSecond=_spread(figures))
-        if plan.cache:
-            job.describe(cachedPartitions=cached_partitions(batches))
 
     def _may_stop(self) -> None:
         if self._job.stop_requested:

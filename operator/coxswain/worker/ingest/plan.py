@@ -31,6 +31,7 @@ class Options:
 class Plan:
     """A speed test."""
 
+    dataset: str
     format: Format
     encoding: Encoding
     side: int
@@ -61,6 +62,7 @@ class Plan:
             source = _source(dataset, place, chosen, settings.samples)
         partitions = len(files) if files else settings.ingest_partitions
         return cls(
+            dataset=dataset,
             format=kind,
             encoding=Encoding(chosen.encoding),
             side=chosen.image_size,

@@ -33,11 +33,18 @@ class Cluster:
     context: SparkContext
     shape: Shape
     exchange: Exchange
+    members: frozenset[str]
+    """The driver and the executors it has begun with, by their addresses."""
 
     @property
     def hosts(self) -> list[str]:
         """The addresses of the nodes in their order."""
         return [self.exchange.addresses[number] for number in range(self.shape.nodes)]
+
+    def check(self) -> None:
+        """See whether all executors are still there: Spark replaces one that is lost without a word."""
+        if not self.members <= _members(self.context):
+            raise Failure(Reason.PEER_LOST, "an executor was lost.")
 
 
 Work = Callable[[Cluster], None]
@@ -58,13 +65,16 @@ def run(job: report.Job, prepare: Callable[[report.Job], Work], *, whole_executo
             work = prepare(job)
             with _running(job.settings, shape, exchange, shape.slots_per_executor if whole_executors else 1) as context:
                 job.describe({"spark": pyspark.__version__})
-                work(Cluster(context, shape, exchange))
+                try:
+                    work(Cluster(context, shape, exchange, _members(context)))
+                except Exception as error:  # here, where the JVM can still be asked what it meant
+                    raise failures.explain(error, exchange.cause) from error
                 exchange.end(State.SUCCEEDED)  # before the Master goes, or the Workers would miss it
         except Stopped:
             exchange.end(State.STOPPED)
             raise
         except Exception as error:
-            failure = failures.explain(error, exchange.cause)
+            failure = error if isinstance(error, Failure) else failures.explain(error, exchange.cause)
             exchange.end(State.FAILED, failure)
             raise failure from error
 
@@ -132,13 +142,20 @@ def _start_worker(gateway: Any, shape: Shape, folder: Path, address: str, master
 
 def _wait_for_executors(context: SparkContext, shape: Shape, exchange: Exchange) -> None:
     """Wait for all, so that no task starts where it should not for want of its own executor."""
-    tracker: Any = context._jsc.sc().statusTracker()  # noqa: SLF001 - Python has no way of its own to ask
 
-    def count() -> int:
-        return len(tracker.getExecutorInfos()) - 1  # the driver is among them
+    def absent() -> int:
+        return shape.executors + 1 - len(_members(context))  # the driver is one of them
 
     def missing() -> str:
-        absent = [str(number) for number in range(shape.nodes) if number not in exchange.addresses]
-        return f"node {', '.join(absent)}" if absent else f"{shape.executors - count()} of {shape.executors} executors"
+        nodes = [str(number) for number in range(shape.nodes) if number not in exchange.addresses]
+        return f"node {', '.join(nodes)}" if nodes else f"{absent()} of {shape.executors} executors"
 
-    exchange.wait_for(lambda: count() >= shape.executors, missing)
+    exchange.wait_for(lambda: absent() <= 0, missing)
+
+
+def _members(context: SparkContext) -> frozenset[str]:
+    scala: Any = context._jsc.sc()  # noqa: SLF001 - Python has no way of its own to ask
+    if scala.isStopped():
+        raise Failure(Reason.PEER_LOST, "the cluster ended before its work was done.")
+    infos = scala.statusTracker().getExecutorInfos()
+    return frozenset(f"{one.host()}:{one.port()}" for one in infos if one.port())  # without a port it is not up yet

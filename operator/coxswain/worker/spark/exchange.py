@@ -40,7 +40,8 @@ class Exchange:
         self._trainers: Counter[int] = Counter()
         self._training_port = 0
         self._nodes: list[Line] = []
-        self._listener = talk.listen(address, self._settings.rendezvous_port)
+        # Nobody else looks for the only node, so it takes any port.
+        self._listener = talk.listen(address, self._settings.rendezvous_port if shape.nodes > 1 else 0)
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, name="exchange", daemon=True).start()
@@ -51,6 +52,12 @@ class Exchange:
     ) -> None:
         self._over.set()
         self._listener.close()
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Address and port to call."""
+        address, port = self._listener.getsockname()
+        return str(address), int(port)
 
     def open(self, master: str) -> None:
         """Tell the nodes, those that are there and those that come, where the Master is."""

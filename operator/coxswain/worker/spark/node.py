@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -49,6 +50,12 @@ def prepare(folder: Path, configuration: Mapping[str, str]) -> None:
     """Write Spark's settings into a folder and make every process started from here use them."""
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise Failure(Reason.ERROR, "there is no Java here, which Spark needs; install a Java 17 runtime.")
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        raise Failure(
+            Reason.ERROR, f"user {os.getuid()} has no name here, which Spark needs; add it to the image's /etc/passwd."
+        ) from None
     conf = folder / "conf"
     conf.mkdir()
     (conf / "log4j2.properties").write_text(_LOGGING)

@@ -47,7 +47,7 @@ class _Training:
         SparkSession(running.context)  # TorchDistributor asks for the active one
         distributor = TorchDistributor(shape.executors, local_mode=False, use_gpu=False)
         try:
-            distributor.run(train_here, running.hosts[0])
+            distributor.run(train_here, *running.exchange.place)
         except Exception:
             # What the training itself says of its end is clearer than what Spark makes of it.
             self._conclude(patience=0)
@@ -86,9 +86,9 @@ class _Training:
             raise Stopped
 
 
-def train_here(driver: str) -> None:
-    """Train as one of the processes that TorchDistributor starts; the driver is at this address."""
-    own = replace(Settings.from_environment(), rendezvous_host=driver)
+def train_here(host: str, port: int) -> None:
+    """Train as one of the processes that TorchDistributor starts; the driver is there to be called."""
+    own = replace(Settings.from_environment(), rendezvous_host=host, rendezvous_port=port)
     with talk.call(own, role="trainer", node=own.worker) as line:
         line.patience(None)
         welcome = line.hear()
