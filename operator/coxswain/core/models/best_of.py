@@ -3,7 +3,7 @@
 A model is wrong by a little everywhere, and picking the best of several settings picks the one where it was too
 hopeful: bounds that hold 95 times in 100 one by one hold less often at the pick. The pick is therefore replayed: errors
 of the model are drawn for all candidates together, as correlated as the model makes them; each time the pick is made
-as it would be; and the level is raised until the bound at the pick holds as often as asked. Only the model's error is
+as it would be; and bounds are raised until the one at the pick holds as often as asked. Only the model's error is
 subject to the pick. The noise of the run itself is still to come and nobody can pick it.
 
 Candidates that lie far apart are told apart rightly and cost nothing; candidates that are alike cost the most.
@@ -17,8 +17,8 @@ from scipy import optimize, stats
 from coxswain.core.models.types import Floats
 
 DRAWS = 2000
-# Beyond this level there is nothing to raise.
-HIGHEST = 1 - 1e-6
+# No pick shifts an error by more than this many standard deviations.
+MOST = 10.0
 
 
 class Pick(StrEnum):
@@ -30,7 +30,7 @@ class Pick(StrEnum):
     """In any way at all: the bound has to hold wherever the model is most wrong."""
 
 
-def raised_level(
+def raise_for_pick(
     level: float,
     *,
     location: Floats,
@@ -40,34 +40,25 @@ def raised_level(
     pick: Pick,
     rng: np.random.Generator,
 ) -> float:
-    """The level at which a bound holds with probability `level` at the pick among candidates.
+    """By how many spreads bounds at a level must be raised to hold with that probability at the pick.
 
     `location` and `spread` are on the model's scale, `correlation` is that of the model's errors.
     """
     if len(location) < 2:
-        return level
-    root = _root(correlation).T * np.sqrt(model_share)
-    errors = rng.standard_normal((DRAWS, len(location))) @ root
+        return 0.0
+    errors = rng.standard_normal((DRAWS, len(location))) @ _root(correlation).T * np.sqrt(model_share)
     if pick is Pick.SMALLEST:
-        # What is true differs from what is predicted by as much as a prediction from what is true.
-        truth = location + spread * (rng.standard_normal((DRAWS, len(location))) @ root)
-        bounds = truth + spread * (stats.norm.ppf(level) - errors)
+        bounds = location + spread * (stats.norm.ppf(level) - errors)
         picked = np.argmin(bounds, axis=1)
     else:
         picked = np.argmax(errors, axis=1)
     error = errors[np.arange(DRAWS), picked]
     noise = np.sqrt(1 - model_share[picked])
 
-    def too_often(score: float) -> float:
-        return float(np.mean(stats.norm.cdf((score - error) / noise))) - level
+    def too_often(raised: float) -> float:
+        return float(np.mean(stats.norm.cdf((stats.norm.ppf(level) + raised - error) / noise))) - level
 
-    highest = float(stats.norm.ppf(HIGHEST))
-    lowest = float(stats.norm.ppf(level))
-    if too_often(lowest) >= 0:
-        return level
-    if too_often(highest) <= 0:
-        return HIGHEST
-    return float(stats.norm.cdf(optimize.brentq(too_often, lowest, highest)))
+    return 0.0 if too_often(0.0) >= 0 else float(optimize.brentq(too_often, 0.0, MOST))
 
 
 def _root(correlation: Floats) -> Floats:

@@ -11,8 +11,10 @@ In the tails neighbours lie ever further apart, so the interpolation is linear i
 around 0). Linear in the score throughout, a 95 % bound holds for up to 95.7 % of new rows; so it holds for 95.0 to
 95.2 %, for normal, t, exponential and log-normal errors alike, and one surprise among few rows weighs less.
 
-The row is the unit: runs of one row share the row's weight. The score of a killed run is only known to lie above a
-limit: its weight is passed on to the larger ones (Kaplan and Meier), never dropped.
+The row is the unit: runs of one row share the row's weight. R rows of several runs count for as many as they are worth
+(Kish's effective number): for R if the runs of a row err together, for more if they err each for itself. The score of
+a killed run is only known to lie above a limit: its weight is passed on to the larger ones (Kaplan and Meier), never
+dropped.
 """
 
 from dataclasses import dataclass
@@ -92,26 +94,49 @@ def calibrate(scores: Floats, units: Ints, censored: Bools, dof: float) -> Calib
     weights = 1 / sizes[unit_of.reshape(-1)]
     scale, tail_dof = _t_like(scores[~censored], weights[~censored], dof)
     if rows < CONFORMAL_ROWS:
-        return Calibration(np.empty(0), np.empty(0), scale, tail_dof, rows)
-    knots, levels = _kaplan_meier(scores, weights / (rows + 1), censored)
-    middle = ORDINARY * float(np.median(np.abs(knots)))
-    return Calibration(knots, levels, scale, tail_dof, rows, middle or 1.0)
+        # A few small errors are no reason to think better of a model than it thinks of itself.
+        return Calibration(np.empty(0), np.empty(0), max(1.0, scale), tail_dof, rows)
+    worth = _effective_number(scores, unit_of.reshape(-1))
+    knots, levels = _kaplan_meier(scores, weights / rows * worth / (worth + 1), censored)
+    size = np.abs(knots)
+    middle = max(ORDINARY * float(np.median(size)), 1e-6 * float(size.max())) or 1.0
+    return Calibration(knots, levels, scale, tail_dof, rows, middle)
 
 
 def _t_like(scores: Floats, weights: Floats, dof: float) -> tuple[float, float]:
-    """Scale and degrees of freedom of a t distribution like the scores."""
+    """Scale and degrees of freedom of a t distribution with the variance of the scores."""
     tail_dof = max(FEWEST_DOF, dof)
     square = float(np.sum(weights * scores**2) / np.sum(weights))
     return float(np.sqrt(square * (tail_dof - 2) / tail_dof)), tail_dof
 
 
+def _effective_number(scores: Floats, unit_of: Ints) -> float:
+    """How many independent scores the scores are worth, from the correlation between those of one unit."""
+    sizes = np.bincount(unit_of)
+    units, runs = len(sizes), len(scores)
+    if runs == units:
+        return float(units)
+    means = np.bincount(unit_of, weights=scores) / sizes
+    within = float(np.sum((scores - means[unit_of]) ** 2)) / (runs - units)
+    between = float(np.sum(sizes * (means - scores.mean()) ** 2)) / (units - 1)
+    usual_size = (runs - float(np.sum(sizes**2)) / runs) / (units - 1)
+    total = between + (usual_size - 1) * within
+    correlation = min(max((between - within) / total, 0.0), 1.0) if total else 1.0
+    return runs / (1 + (runs / units - 1) * correlation)
+
+
 def _kaplan_meier(scores: Floats, weights: Floats, censored: Bools) -> tuple[Floats, Floats]:
+    """Scores that happened, and the probability to lie below each; what the weights lack to 1 lies beyond them all."""
     order = np.lexsort((censored, scores))
-    at_risk = 1 - np.concatenate([[0.0], np.cumsum(weights[order])[:-1]])
-    hazards = np.where(censored[order], 0.0, weights[order] / at_risk)
-    levels = 1 - np.cumprod(1 - hazards)
-    happened = ~censored[order]
+    sorted_weights, happened = weights[order], ~censored[order]
+    at_risk = 1 - np.concatenate([[0.0], np.cumsum(sorted_weights)[:-1]])
+    hazards = np.where(happened, sorted_weights / at_risk, 0.0)
+    survival = np.cumprod(1 - hazards)
+    jumps = np.concatenate([[1.0], survival[:-1]]) - survival
+    # A new score lies beyond either end with the same probability; each score is in the middle of its own jump.
+    beyond = 1 - float(np.sum(weights))
+    levels = (1 - survival - jumps / 2 + beyond / 2)[happened]
     knots = scores[order][happened]
     # Equal scores are told apart by a hair, so that the distribution stays invertible.
     hair = 1e-9 * (float(np.ptp(knots)) or 1.0)
-    return np.maximum.accumulate(knots + hair * np.arange(len(knots))), levels[happened]
+    return np.maximum.accumulate(knots + hair * np.arange(len(knots))), levels

@@ -2,8 +2,8 @@
 
 A run that was killed tells that its response lies above a limit. Leaving it out makes a model too hopeful just where
 jobs are slow. Its response is replaced by what is expected of it beyond the limit under log-log regression with
-interactions, the regression is fitted again with it, and so on until the values settle (the iterated least squares
-of Schmee and Hahn, an expectation-maximisation for the mean).
+interactions, first as fitted to the runs that finished, then as fitted again with the values found, until they settle
+(the iterated least squares of Schmee and Hahn, an expectation-maximisation for the mean).
 """
 
 from dataclasses import replace
@@ -26,15 +26,16 @@ def impute(observations: Observations) -> Observations:
     scale = usable_scales(observations.y)[0]
     family = KernelFamily("reference", smooth=False, orders=(2,), scales=(scale,))
     limit = scale.forward(observations.y)[killed]
+    settings = observations.settings[killed]
     filled = observations
+    known = observations.take(~killed)
     for _ in range(ROUNDS):
-        regressor = family.fit(put_together(filled, scale), {"order": min(2, len(observations.factors))})
-        settings = observations.settings[killed]
+        regressor = family.fit(put_together(known, scale), {"order": min(2, len(observations.factors))})
         mean, spread = regressor.mean(settings), np.sqrt(regressor.variances(settings).total)
         beyond = (limit - mean) / spread
         # Mean of a normal distribution beyond a limit; in logarithms, for limits far in the tail.
         hazard = np.exp(stats.norm.logpdf(beyond) - stats.norm.logsf(beyond))
         response = filled.y.copy()
         response[killed] = scale.inverse(np.maximum(mean + spread * hazard, limit))
-        filled = replace(filled, y=response)
+        filled = known = replace(filled, y=response)
     return filled

@@ -7,7 +7,7 @@ import numpy as np
 
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor, Level
-from coxswain.core.models.best_of import Pick, raised_level
+from coxswain.core.models.best_of import Pick, raise_for_pick
 from coxswain.core.models.calibration import Calibration
 from coxswain.core.models.extrapolation import Reach
 from coxswain.core.models.families import Regressor
@@ -105,7 +105,7 @@ class FittedModel:
         if not len(settings):
             raise InputError("there is no candidate to choose from; give at least one.")
         predictive = self.predict_array(settings)
-        level = raised_level(
+        raised = raise_for_pick(
             confidence,
             location=predictive.location,
             spread=predictive.spread,
@@ -114,13 +114,17 @@ class FittedModel:
             pick=pick,
             rng=np.random.default_rng(seed),
         )
-        bounds = predictive.quantile(level)
-        return Bounds(predictive, level, bounds, int(np.argmin(bounds)))
+        bounds = predictive.quantile(confidence, raised)
+        best = int(np.argmin(bounds))
+        return Bounds(predictive, float(predictive.cdf(bounds)[best]), bounds, best)
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds of candidates at the level that holds at the pick; `best` is the candidate with the smallest."""
+    """Bounds of candidates that hold at the pick; `best` is the candidate with the smallest.
+
+    `level` is the confidence that its bound would have to itself, had there been no pick.
+    """
 
     predictive: Predictive
     level: float

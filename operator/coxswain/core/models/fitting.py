@@ -112,12 +112,12 @@ def _put_together(family: Family, tuned: Tuned, sample: Sample, surveyed: Survey
     standardised = surveyed.standardise(scale)
     standard, calibration = standardised.standard, standardised.calibration()
     rows = sample.rows(scale)
-    regressor = family.fit(rows, tuned.setting, tuned.spread)
+    regressor = sample.fit(family, tuned.setting, tuned.spread)
     first = np.unique(rows.row_of, return_index=True)[1]
-    left_out = scale.forward(np.maximum(surveyed.chosen.point, surveyed.comparison.floor))
+    left_out = scale.forward(surveyed.comparison.possible(surveyed.chosen.point))
     own = np.sqrt(regressor.variances(rows.settings).total)
     level = surveyed.comparison.place(scale.inverse(regressor.mean(rows.settings)))
-    spread = standard.spread(own, rows.settings, level) * calibration.tail_scale
+    spread = standard.spread(own, rows.settings, level)
     return FittedModel(
         chosen=family.name,
         tuned=tuned,

@@ -41,12 +41,15 @@ class Predictive:
         """The model's prediction; on a logarithmic scale the median."""
         return self._response(self.location)
 
-    def quantile(self, level: float) -> Floats:
-        """The response that is not exceeded with a probability: the upper bound at that confidence."""
+    def quantile(self, level: float, raised: float = 0.0) -> Floats:
+        """The response that is not exceeded with a probability: the upper bound at that confidence.
+
+        It may be raised by so many spreads.
+        """
         if not 0 < level < 1:
             raise InputError(f"a confidence must lie between 0 and 1, not at {level:g}.")
         new, seen = (part.quantile(np.array([level]))[0] for part in (self.new_rows, self.seen_rows))
-        return self._response(self.location + self.spread * np.where(self.seen, seen, new))
+        return self._response(self.location + self.spread * (np.where(self.seen, seen, new) + raised))
 
     def cdf(self, response: Floats | float) -> Floats:
         """The probability not to exceed a response: the chance to be done by then."""

@@ -1,9 +1,10 @@
 """Errors on rows left out, and what they teach about errors to come.
 
 Scores are errors in units of an expected spread, and what is expected matters: a model may know well where runs vary,
-or be so sure of itself that a single surprise makes every bound absurd. Four measures of spread compete by the pinball
-loss of the bounds they lead to on folds left out: the same spread everywhere, the model's own, half way between the
-two, and the model's own corrected by what its errors show.
+or be so sure of itself that a single surprise makes every bound absurd. Measures of spread compete by the pinball loss
+of the bounds they lead to on folds left out: the same spread everywhere, the model's own, and half way between the two,
+each as it is or corrected by what the errors show. The model's own is kept unless another one is clearly better: it
+has reasons to differ between settings, and a bound should hold at the setting that gets picked, not on average.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -29,7 +30,6 @@ class Measure(StrEnum):
     SAME = "same"
     HALF_WAY = "half_way"
     OWN = "own"
-    CORRECTED = "corrected"
 
     def spread(self, own: Floats) -> Floats:
         """From the spread that a model expects, any correction aside; only its proportions matter."""
@@ -67,14 +67,15 @@ class Residuals:
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """The measure of spread that serves best, with its correction."""
+    """The measure of spread that serves best, with its correction, in a unit that makes it a standard deviation."""
 
     measure: Measure
     correction: SpreadCorrection
+    unit: float
 
     def spread(self, own: Floats, settings: Floats, level: Floats) -> Floats:
         """The spread at settings, from what the model expects there."""
-        return self.measure.spread(own) * self.correction.factor(settings, level)
+        return self.unit * self.measure.spread(own) * self.correction.factor(settings, level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,17 +98,33 @@ def standardise(factors: tuple[Factor, ...], residuals: Residuals) -> Standardis
     """Measure errors by the spread with the least pinball loss; with few rows by the model's own."""
     nothing = no_correction(factors)
     if len(np.unique(residuals.units)) < CONFORMAL_ROWS:
-        return Standardised(Standard(Measure.OWN, nothing), residuals, residuals.own)
-    spreads = {measure: measure.spread(residuals.own) for measure in Measure}
-    spreads[Measure.CORRECTED] = residuals.own * _factor_of_other_folds(factors, residuals)
-    best = min(Measure, key=lambda measure: _loss(residuals, spreads[measure]))
+        return Standardised(Standard(Measure.OWN, nothing, 1.0), residuals, residuals.own)
+    spreads: dict[tuple[Measure, bool], Floats] = {}
+    for measure in Measure:
+        spread = measure.spread(residuals.own)
+        spreads[measure, False] = spread
+        spreads[measure, True] = spread * _factor_of_other_folds(factors, residuals, spread)
+    best, corrected = _best(residuals, spreads)
     everything = np.ones(len(residuals.error), dtype=bool)
-    correction = _learn(factors, residuals, everything) if best is Measure.CORRECTED else nothing
-    return Standardised(Standard(best, correction), residuals, spreads[best])
+    plain = spreads[best, False]
+    correction = _learn(factors, residuals, plain, everything) if corrected else nothing
+    spread = spreads[best, corrected]
+    seen = ~residuals.censored
+    unit = float(np.sqrt(np.mean((residuals.error[seen] / spread[seen]) ** 2))) or 1.0
+    return Standardised(Standard(best, correction, unit), residuals, unit * spread)
 
 
-def _loss(residuals: Residuals, spread: Floats) -> float:
-    """Mean pinball loss of the responses' quantiles, each fold by what the others say, relative to the prediction."""
+def _best(residuals: Residuals, spreads: dict[tuple[Measure, bool], Floats]) -> tuple[Measure, bool]:
+    """The measure with the least loss, if it beats the model's own by more than a standard error."""
+    losses = {choice: _losses(residuals, spread) for choice, spread in spreads.items()}
+    own = Measure.OWN, False
+    best = min(losses, key=lambda choice: float(losses[choice].mean()))
+    gain = losses[own] - losses[best]
+    return best if gain.mean() > gain.std() / np.sqrt(len(gain)) else own
+
+
+def _losses(residuals: Residuals, spread: Floats) -> Floats:
+    """Pinball losses of the responses' quantiles, each fold by what the others say, relative to the prediction."""
     inverse = residuals.scale.inverse
     scores = residuals.error / spread
     quantiles = np.empty((len(scores), len(TAILS)))
@@ -116,20 +133,21 @@ def _loss(residuals: Residuals, spread: Floats) -> float:
         quantiles[own] = np.quantile(scores[~own], TAILS, method="weibull")
     predicted = inverse(residuals.location[:, None] + spread[:, None] * quantiles)
     losses = pinball(predicted, inverse(residuals.location + residuals.error), TAILS).mean(axis=1)
-    return float(np.mean(losses / np.maximum(np.abs(inverse(residuals.location)), SMALLEST)))
+    return np.asarray(losses / np.maximum(np.abs(inverse(residuals.location)), SMALLEST), dtype=float)
 
 
-def _factor_of_other_folds(factors: tuple[Factor, ...], residuals: Residuals) -> Floats:
+def _factor_of_other_folds(factors: tuple[Factor, ...], residuals: Residuals, spread: Floats) -> Floats:
     """The correction at each observation, learned without its fold: from its own error it would flatter it."""
     factor = np.empty(len(residuals.error))
     for fold in np.unique(residuals.folds):
         own = residuals.folds == fold
-        correction = _learn(factors, residuals, ~own)
+        correction = _learn(factors, residuals, spread, ~own)
         factor[own] = correction.factor(residuals.settings[own], residuals.level[own])
     return factor
 
 
-def _learn(factors: tuple[Factor, ...], residuals: Residuals, some: Bools) -> SpreadCorrection:
-    seen = residuals.take(some & ~residuals.censored)
+def _learn(factors: tuple[Factor, ...], residuals: Residuals, spread: Floats, some: Bools) -> SpreadCorrection:
+    which = some & ~residuals.censored
+    seen = residuals.take(which)
     weights = 1 / np.bincount(seen.units)[seen.units]
-    return learn_spread(factors, seen.settings, seen.level, seen.error / seen.own, weights)
+    return learn_spread(factors, seen.settings, seen.level, seen.error / spread[which], weights)

@@ -33,8 +33,12 @@ class Comparison:
     floor: float
 
     def place(self, values: Floats) -> Floats:
-        """Values on that scale; a model that predicts a duration below 0 is taken to say almost nothing."""
-        return np.log(np.maximum(values, self.floor)) if self.logarithmic else values
+        """Values on that scale."""
+        return np.log(self.possible(values)) if self.logarithmic else values
+
+    def possible(self, values: Floats) -> Floats:
+        """Values as they can be: a model that predicts a duration below 0 is taken to mean almost nothing."""
+        return np.maximum(values, self.floor) if self.logarithmic else values
 
 
 def comparison_for(observed: Floats) -> Comparison:

@@ -7,11 +7,11 @@ search sees a part of them, and only what it settles on is judged on all.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from coxswain.core.models.families import Family, Setting, Spread, Variances
+from coxswain.core.models.families import Family, Regressor, Setting, Spread, Variances
 from coxswain.core.models.observations import Observations, Rows, put_together
 from coxswain.core.models.scales import Scale
 from coxswain.core.models.scoring import LEVELS, Comparison, comparison_for, crps
@@ -36,13 +36,13 @@ def assign_folds(units: Ints, folds: int, rng: np.random.Generator) -> Ints:
 class LeavesOutInClosedForm(Protocol):
     """A family that predicts rows without their fold from one fit to all of them."""
 
-    def left_out(self, rows: Rows, setting: Setting, folds: Ints) -> tuple[Floats, Variances]:
+    def left_out(self, regressor: Any, rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
         """Predictions and variances of each row without its fold."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Observations with their inner folds, and their rows on each scale, made once."""
+    """Observations with their inner folds; their rows on each scale, and fits to all of them, are made once."""
 
     observations: Observations
     folds: Ints
@@ -58,6 +58,20 @@ class Sample:
         if scale not in self._rows:
             self._rows[scale] = put_together(self.observations, scale)
         return self._rows[scale]
+
+    @cached_property
+    def _fits(self) -> dict[object, Regressor]:
+        return {}
+
+    def fit(self, family: Family, setting: Setting, spread: Spread | None = None) -> Regressor:
+        """A fit to all rows; one that is needed for judging too is made only once."""
+        rows = self.rows(Scale(str(setting["scale"])))
+        if not isinstance(family, LeavesOutInClosedForm):
+            return family.fit(rows, setting, spread)
+        key = (family.name, *setting.items())
+        if key not in self._fits:
+            self._fits[key] = family.fit(rows, setting)
+        return self._fits[key]
 
     @property
     def any_rows(self) -> Rows:
@@ -94,7 +108,11 @@ def assess(family: Family, sample: Sample, setting: Setting, folds: int = INNER_
     rows = sample.rows(Scale(str(setting["scale"])))
     fold_of_row = np.empty(len(rows), dtype=np.int64)
     fold_of_row[rows.row_of] = sample.folds
-    left_out = _left_out(family, rows, setting, fold_of_row, folds)
+    if isinstance(family, LeavesOutInClosedForm):
+        mean, variances = family.left_out(sample.fit(family, setting), rows, fold_of_row)
+        left_out = _LeftOut(mean, variances.total, 0.0)
+    else:
+        left_out = _leave_out(family, rows, setting, fold_of_row, folds)
     judged = sample.folds < folds
     which = rows.row_of[judged]
     observed, mean, spread = rows.values[judged], left_out.mean[which], np.sqrt(left_out.variance[which])
@@ -116,10 +134,8 @@ class _LeftOut:
     shared: float
 
 
-def _left_out(family: Family, rows: Rows, setting: Setting, folds: Ints, most: int) -> _LeftOut:
-    if isinstance(family, LeavesOutInClosedForm):
-        mean, variances = family.left_out(rows, setting, folds)
-        return _LeftOut(mean, variances.total, 0.0)
+def _leave_out(family: Family, rows: Rows, setting: Setting, folds: Ints, most: int) -> _LeftOut:
+    """Fit without each of the first folds."""
     mean, variance = np.zeros(len(rows)), np.ones(len(rows))
     predicted = []
     for fold in range(most):

@@ -40,13 +40,13 @@ class HeldOut:
 
     def residuals(self, observations: Observations, comparison: Comparison) -> Residuals:
         """The errors of these predictions, on their scale."""
-        inside = np.maximum(self.point, comparison.floor) if comparison.logarithmic else self.point
-        location = self.scale.forward(inside)
+        possible = comparison.possible(self.point)
+        location = self.scale.forward(possible)
         return Residuals(
             scale=self.scale,
             location=location,
             error=self.scale.forward(observations.y) - location,
-            own=self.spread * self.scale.slope(inside),
+            own=self.spread * self.scale.slope(possible),
             level=comparison.place(self.point),
             settings=observations.settings,
             units=observations.units,
@@ -139,10 +139,10 @@ class _Collector:
     def add(self, family: Family, sample: Sample, tuned: Tuned, settings: Floats, fold: int) -> None:
         own = self.folds == fold
         scale = Scale(str(tuned.setting["scale"]))
-        regressor = family.fit(sample.rows(scale), tuned.setting, tuned.spread)
+        regressor = sample.fit(family, tuned.setting, tuned.spread)
         self.point[own] = scale.inverse(regressor.mean(settings[own]))
-        inside = np.maximum(self.point[own], sample.comparison.floor) if scale is Scale.LOG else self.point[own]
-        self.spread[own] = np.sqrt(regressor.variances(settings[own]).total) / scale.slope(inside)
+        possible = sample.comparison.possible(self.point[own])
+        self.spread[own] = np.sqrt(regressor.variances(settings[own]).total) / scale.slope(possible)
         self.dof[own] = regressor.dof
         self.scales[fold] = scale
 

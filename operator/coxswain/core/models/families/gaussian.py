@@ -25,6 +25,8 @@ LEARN_FROM = 200
 # Predictions use at most this many rows.
 PREDICT_FROM = 800
 JITTER = 1e-9
+# So far beyond the responses seen (in logarithms) noise is thought to go on depending on their level.
+BEYOND = 1.0
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,8 @@ class KernelFamily:
         kernel = Kernel(rows.factors, int(setting["order"]), self.smooth, log=True)
         return learn(kernel, rows)
 
-    def left_out(self, rows: Rows, setting: Setting, folds: Ints) -> tuple[Floats, Variances]:
-        """Predictions of each row without its fold, with parameters learned from all rows."""
-        regressor = self.fit(rows, setting)
+    def left_out(self, regressor: "GaussianRegressor", rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
+        """Predictions of each row without its fold, by a fit to all rows: its parameters are kept."""
         kept = _sample(len(rows), PREDICT_FROM)
         mean, variances = regressor.mean(rows.settings), regressor.variances(rows.settings)
         mean[kept], own = regressor.left_out(folds[kept])
@@ -172,7 +173,7 @@ class GaussianRegressor:
 
 @dataclass(frozen=True)
 class Level:
-    """The level of a response that noise may depend on: its logarithm, around its mean, within the range seen.
+    """The level of a response that noise may depend on: its logarithm, around its mean, not far beyond the range seen.
 
     Noise of a variance proportional to the response to some power is common: a fixed jitter of seconds matters for
     short runs, a share of the time for long ones. A response that is not positive has no such level.
@@ -192,8 +193,9 @@ class Level:
         """The level at expected responses on the model's scale."""
         if not self.varies:
             return np.zeros(len(expected))
-        logarithm = expected if self.scale is Scale.LOG else np.log(np.maximum(expected, np.exp(self.low)))
-        return np.clip(logarithm, self.low, self.high) - self.centre
+        low, high = self.low - BEYOND, self.high + BEYOND
+        logarithm = expected if self.scale is Scale.LOG else np.log(np.maximum(expected, np.exp(low)))
+        return np.clip(logarithm, low, high) - self.centre
 
     def factor(self, expected: Floats, power: float) -> Floats:
         """By how much the noise variance differs there from that at the mean level."""
@@ -270,15 +272,17 @@ def _most_plausible(learner: GaussianRegressor, *, fixed_power: bool) -> Floats:
         weights = inverse @ learner.standard
         surplus = inverse - np.outer(weights, weights)
         own = np.diag(surplus)
-        away = (parameters - prior_mean) / prior_spread
-        value = 0.5 * learner.standard @ weights + np.sum(np.log(np.diag(factor))) + 0.5 * away @ away
+        away = (parameters[:-1] - prior_mean[:-1]) / prior_spread[:-1]
+        power = parameters[-1] / prior_spread[-1]
+        implausible = 0.5 * away @ away + np.log1p(power**2)
+        value = 0.5 * learner.standard @ weights + np.sum(np.log(np.diag(factor))) + implausible
         slope = 0.5 * np.concatenate(
             [
                 similarities.gradient(parameters, surplus),
                 [np.sum(own * np.exp(parameters[-1] * level) * np.exp(parameters[-2])), np.sum(own * noise * level)],
             ]
         )
-        return float(value), slope + away / prior_spread
+        return float(value), slope + np.append(away, 2 * power / (1 + power**2)) / prior_spread
 
     found = optimize.minimize(
         implausibility, learner.parameters, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60}

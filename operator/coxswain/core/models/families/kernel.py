@@ -48,7 +48,7 @@ class Kernel:
         if self.smooth:
             means += [-1.0] + [math.log(2) + math.log(len(self.factors)) / 2] * len(self.factors)
             spreads += [2.0] + [1.0] * len(self.factors)
-        return np.array([*means, -4.0, 0.0]), np.array([*spreads, 2.0, 1.0])
+        return np.array([*means, -4.0, 0.0]), np.array([*spreads, 2.0, 0.5])
 
     def bounds(self) -> list[tuple[float, float]]:
         """Beyond these a parameter means the same as at the bound, and arithmetic suffers."""

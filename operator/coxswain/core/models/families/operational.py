@@ -3,8 +3,9 @@
 A job makes N = epochs / batch size rounds (times the samples, a constant). Each round takes a CPU demand S, which
 nobody waits for, and the response time of the disk, 1 / (mu - lambda): the disk is an M/M/1 queue whose arrival rate
 grows with the number of processes and whose service rate is linear in batch size and processes. Courier isolates the
-rate, r = 1 / (T / N - S), and regresses it on batch size and processes; so does this. It takes the CPU demand from
-the throughput logs; here its share of the fastest round seen is tried like any other hyperparameter.
+rate, r = 1 / (T / N - S), and regresses it on batch size and processes; so does this, by relative errors, because
+rates differ by orders of magnitude. It takes the CPU demand from the throughput logs; here its share of the fastest
+round seen is tried like any other hyperparameter.
 
 Which factor is which is read from its name; a factor of another name plays no part.
 """
@@ -47,7 +48,8 @@ class OperationalFamily:
         demand = float(setting["cpu_share"]) * float(per_round.min())
         rates = 1 / (per_round - demand)
         matrix = np.column_stack([np.ones(len(rows)), batch, processes])
-        coefficients = np.asarray(np.linalg.lstsq(matrix, rates, rcond=None)[0], dtype=float)
+        relative = np.linalg.lstsq(matrix / rates[:, None], np.ones(len(rows)), rcond=None)[0]
+        coefficients = np.asarray(relative, dtype=float)
         measured = spread or Spread(0.0, float(np.var(rows.mean)))
         slowest = SLOWEST * float(rates.min())
         return OperationalRegressor(rows.factors, demand, coefficients, slowest, spread=measured, dof=len(rows) - 4.0)

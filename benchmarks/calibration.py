@@ -1,0 +1,207 @@
+"""Whether bounds hold as often as they say, on synthetic jobs whose truth is known.
+
+For each shape of truth, tables of runs are drawn and fitted; the bound at 95 % is checked at forty settings never run,
+and at the best of ten, four times a table: the one with the smallest bound is picked, once by bounds taken one by one
+and once by those that allow for the pick. The noise of the new run is not drawn but integrated over, so that every
+figure is a mean of exact probabilities; its standard error comes from the tables.
+
+Most shapes are fitted by one family without a search, so that many tables can be drawn; the last ones let families
+compete in full.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from coxswain.core.factors import Factor
+from coxswain.core.models import FAMILIES, Observations, fit
+from coxswain.core.models.families import Family
+from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
+from coxswain.core.models.scales import Scale
+
+Array = npt.NDArray[np.float64]
+
+CONFIDENCE = 0.95
+CANDIDATES = 10
+SETS = 4
+TABLES = 500
+TABLES_OF_ALL = 60
+
+LEVELS = {
+    "workers": (1.0, 2.0, 4.0, 8.0),
+    "cores": (0.5, 1.0, 2.0),
+    "batch_size": (32.0, 64.0, 128.0, 256.0),
+    "epochs": (1.0, 3.0, 10.0, 30.0),
+}
+FACTORS = tuple(Factor(name, levels=levels) for name, levels in LEVELS.items())
+GRID = np.stack(np.meshgrid(*LEVELS.values(), indexing="ij"), axis=-1).reshape(-1, len(LEVELS))
+
+REGRESSION = replace(LOG_LOG, orders=(2,))
+PROCESS = replace(GAUSSIAN_PROCESS, scales=(Scale.LOG,))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Log durations over coded log settings: main effects, interactions, waves; and the noise around them."""
+
+    main: Array
+    pairs: Array
+    wave: float
+    phases: Array
+    noise: float
+    noisier: Array
+    """How the logarithm of the noise depends on the coded settings."""
+    jitter: float
+    """Noise of a fixed number of seconds, as a share of a typical duration."""
+    shape: Any
+    """The distribution of the noise."""
+
+    def expected(self, settings: Array) -> Array:
+        """The expected log duration."""
+        z = _coded(settings)
+        smooth = self.wave * (
+            np.cos(2 * z[:, 0] + self.phases[0]) + 0.6 * np.sin(2 * z[:, 2] * z[:, 3] + self.phases[1])
+        )
+        return np.asarray(4 + z @ self.main + np.einsum("ni,ij,nj->n", z, self.pairs, z) + smooth, dtype=float)
+
+    def spread(self, settings: Array) -> Array:
+        """The scale of the noise of the log duration."""
+        relative = self.noise * np.exp(_coded(settings) @ self.noisier)
+        return np.asarray(np.hypot(relative, self.jitter * np.exp(4 - self.expected(settings))), dtype=float)
+
+    def run(self, settings: Array, rng: np.random.Generator) -> Array:
+        """Durations of runs."""
+        noise = self.shape.rvs(size=len(settings), random_state=rng)
+        return np.asarray(np.exp(self.expected(settings) + self.spread(settings) * noise), dtype=float)
+
+    def holds(self, settings: Array, bounds: Array) -> Array:
+        """The probability that a new run stays within a bound."""
+        return np.asarray(self.shape.cdf((np.log(bounds) - self.expected(settings)) / self.spread(settings)))
+
+
+def _coded(settings: Array) -> Array:
+    low, high = np.log(GRID.min(axis=0)), np.log(GRID.max(axis=0))
+    return np.asarray((2 * np.log(settings) - low - high) / (high - low), dtype=float)
+
+
+def draw(shape: str, rng: np.random.Generator) -> Truth:
+    """A random truth of a shape."""
+    plain = Truth(
+        main=rng.normal(size=4) * (0.6, 0.4, 0.3, 0.8),
+        pairs=np.zeros((4, 4)),
+        wave=0.0,
+        phases=rng.uniform(0, 2 * np.pi, 2),
+        noise=0.1,
+        noisier=np.zeros(4),
+        jitter=0.0,
+        shape=stats.norm(),
+    )
+    changes: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "interactions": {"pairs": np.triu(rng.normal(0, 0.2, (4, 4)), 1)},
+        "curved": {"wave": 0.5},
+        "heteroscedastic": {"noise": 0.08, "noisier": 0.7 * np.eye(4)[rng.integers(4)]},
+        "fixed jitter": {"noise": 0.01, "jitter": 0.05},
+        "heavy tails": {"noise": 0.06, "shape": stats.t(3)},
+        "all alike": {"main": 0.02 * plain.main},
+        "very noisy": {"noise": 0.5},
+    }
+    return replace(plain, **changes[shape])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A shape of truth, how many rows and runs a row there are, and which families compete."""
+
+    shape: str
+    rows: int
+    families: tuple[Family, ...] = (REGRESSION,)
+    runs: int = 1
+    killed: float = 0.0
+    """The share of runs killed because they take too long."""
+
+
+CASES = (
+    Case("plain", 48),
+    Case("plain", 24),
+    Case("plain", 12),
+    Case("plain", 8),
+    Case("interactions", 48),
+    Case("heteroscedastic", 48),
+    Case("heteroscedastic", 96),
+    Case("fixed jitter", 48),
+    Case("heavy tails", 48),
+    Case("all alike", 24),
+    Case("very noisy", 24),
+    Case("plain", 32, runs=2),
+    Case("plain", 48, killed=0.15),
+    Case("plain", 12, (PROCESS,)),
+    Case("plain", 24, (PROCESS,)),
+    Case("curved", 64, (PROCESS,)),
+)
+CASES_OF_ALL = (Case("interactions", 40, FAMILIES), Case("curved", 64, FAMILIES), Case("plain", 14, FAMILIES))
+
+
+def run() -> None:
+    """Print how often bounds hold."""
+    print(f"  {'shape':17s} {'rows':>4s} {'runs':>4s} {'killed':>6s} {'families':>16s} {'tables':>6s}", end="")
+    print(f" {'new settings':>14s} {'best of 10':>14s} {'unadjusted':>14s} {'seen':>14s} {'bound':>6s}")
+    with threadpool_limits(1):
+        for case in CASES:
+            _report(case, TABLES)
+        for case in CASES_OF_ALL:
+            _report(case, TABLES_OF_ALL)
+
+
+@dataclass(frozen=True)
+class Holds:
+    """Probabilities that bounds hold, one a table, and the mean of bound / expected."""
+
+    new: float
+    best: float
+    unadjusted: float
+    seen: float
+    ratio: float
+
+
+def measure(case: Case, seed: int) -> Holds:
+    """Fit one table and check its bounds."""
+    rng = np.random.default_rng([seed, case.rows, case.runs])
+    truth = draw(case.shape, rng)
+    order = rng.permutation(len(GRID))
+    run, unseen = GRID[order[: case.rows]], GRID[order[case.rows :]][: CANDIDATES * SETS]
+    units = np.repeat(np.arange(case.rows), case.runs)
+    y = truth.run(run[units], rng)
+    limit = np.quantile(y, 1 - case.killed)
+    observations = Observations(FACTORS, "t", run[units], np.minimum(y, limit), units, y > limit)
+    model = fit(observations, families=case.families, seed=seed)
+    bounds = model.predict_array(unseen).quantile(CONFIDENCE)
+    best, unadjusted = [], []
+    for candidates, alone in zip(np.split(unseen, SETS), np.split(bounds, SETS), strict=True):
+        picked = model.best_of_array(candidates, CONFIDENCE)
+        best.append(truth.holds(candidates[[picked.best]], picked.bounds[[picked.best]])[0])
+        hopeful = int(np.argmin(alone))
+        unadjusted.append(truth.holds(candidates[[hopeful]], alone[[hopeful]])[0])
+    again = truth.holds(run, model.predict_array(run).quantile(CONFIDENCE)) if case.runs > 1 else np.array([np.nan])
+    return Holds(
+        new=float(np.mean(truth.holds(unseen, bounds))),
+        best=float(np.mean(best)),
+        unadjusted=float(np.mean(unadjusted)),
+        seen=float(np.mean(again)),
+        ratio=float(np.mean(bounds / np.exp(truth.expected(unseen)))),
+    )
+
+
+def _report(case: Case, tables: int) -> None:
+    found = [measure(case, seed) for seed in range(tables)]
+    families = case.families[0].name if len(case.families) == 1 else f"all {len(case.families)}"
+    print(f"  {case.shape:17s} {case.rows:4d} {case.runs:4d} {case.killed:6.2f} {families:>16s} {tables:6d}", end="")
+    for name in ("new", "best", "unadjusted", "seen"):
+        held = np.array([getattr(one, name) for one in found])
+        shown = "–" if np.isnan(held).any() else f"{100 * held.mean():.1f} ± {100 * held.std() / np.sqrt(tables):.1f}"
+        print(f" {shown:>14s}", end="")
+    print(f" {np.mean([one.ratio for one in found]):6.2f}", flush=True)

@@ -1,0 +1,59 @@
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coxswain.core.models.censoring import impute
+from coxswain.core.models.extrapolation import reach_of
+from coxswain.core.models.families.learners import FOREST
+from coxswain.core.models.observations import put_together
+from coxswain.core.models.scales import Scale
+
+INSIDE = np.array([[2.0, 1.0, 64.0, 3.0]])
+FAR_EPOCHS = np.array([[2.0, 1.0, 64.0, 300.0]])
+FAR_CORES = np.array([[2.0, 8.0, 64.0, 3.0]])
+
+
+def _reach(made: Any) -> Any:
+    rows = put_together(made.observations, Scale.LOG)
+    setting = {axis: values[0] for axis, values in FOREST.axes(rows).items()}
+    return reach_of(rows.factors, rows.settings, FOREST.fit(rows, setting))
+
+
+def test_a_factor_beyond_its_range_is_named_with_that_range(jobs: Callable[..., Any]) -> None:
+    reach = _reach(jobs(80))
+    assert reach.notes(INSIDE) == [()]
+    assert reach.notes(FAR_EPOCHS) == [("epochs = 300 is beyond the measured range 1 to 30",)]
+    assert len(reach.notes(np.array([[100.0, 8.0, 64.0, 3.0]]))[0]) == 2
+
+
+def test_it_widens_the_spread_the_more_the_further_and_the_stronger_the_trend(jobs: Callable[..., Any]) -> None:
+    reach = _reach(jobs(80))
+    spread = np.array([0.1])
+    inside, cores, epochs = (float(reach.widen(spread, there)[0]) for there in (INSIDE, FAR_CORES, FAR_EPOCHS))
+    assert inside == pytest.approx(0.1)
+    assert inside < cores < epochs
+    assert epochs > 0.5
+
+
+def _killed(observations: Any, limit: float) -> Any:
+    return replace(observations, y=np.minimum(observations.y, limit), censored=observations.y > limit)
+
+
+def test_killed_runs_are_expected_beyond_their_limit(jobs: Callable[..., Any]) -> None:
+    made = jobs(100)
+    limit = float(np.quantile(made.observations.y, 0.7))
+    killed = _killed(made.observations, limit)
+    filled = impute(killed)
+    assert np.array_equal(filled.y[~killed.censored], killed.y[~killed.censored])
+    assert np.all(filled.y >= killed.y)
+    error = np.log(filled.y / made.observations.y)[killed.censored]
+    assert abs(error.mean()) < 0.25
+    assert np.log(limit / made.observations.y)[killed.censored].mean() < -0.5
+
+
+def test_without_killed_runs_nothing_changes(jobs: Callable[..., Any]) -> None:
+    observations = jobs(20).observations
+    assert impute(observations) is observations
