@@ -28,7 +28,7 @@ def test_the_checksum_is_the_published_one(content: bytes, checksum: int) -> Non
     assert crc32c(content) == checksum
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 2047, 2048, 2049, 2051, 2052, 4096, 100_003])
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 32, 33, 2047, 2048, 2049, 2051, 2052, 4096, 100_003])
 def test_the_checksum_is_that_of_another_program_at_every_seam(length: int) -> None:
     content = random.Random(length).randbytes(length)
     assert crc32c(content) == reference.crc32c(content)

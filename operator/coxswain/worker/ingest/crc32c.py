@@ -11,21 +11,25 @@ import numpy.typing as npt
 
 _POLYNOMIAL = 0x82F63B78  # with its bits reversed
 _BLOCK = 2048
+_SHORT = 32
 _ONES = 0xFFFFFFFF
 _MASK = 0xA282EAD8
 
 
 def crc32c(content: bytes) -> int:
     """The checksum of some bytes."""
-    shares = _shares()
+    if len(content) <= _SHORT:
+        return _one_by_one(content)
+    shares, offsets = _shares()
     remainder = _ONES
     for begin in range(0, len(content), _BLOCK):
+        block = np.frombuffer(content, np.uint8, min(_BLOCK, len(content) - begin), begin)
+        places = offsets[_BLOCK - len(block) :] + block
         # What the blocks before have left is carried into the first four bytes of this one.
-        block = np.frombuffer(content, np.uint8, min(_BLOCK, len(content) - begin), begin).copy()
         carried = min(4, len(block))
-        block[:carried] ^= np.frombuffer(remainder.to_bytes(4, "little"), np.uint8, carried)
-        distances = np.arange(len(block) - 1, -1, -1)
-        remainder = int(np.bitwise_xor.reduce(shares[distances, block])) ^ (remainder >> 8 * carried)
+        for place in range(carried):
+            places[place] ^= remainder >> 8 * place & 255
+        remainder = int(np.bitwise_xor.reduce(shares.take(places))) ^ (remainder >> 8 * carried)
     return remainder ^ _ONES
 
 
@@ -35,15 +39,30 @@ def masked(content: bytes) -> int:
     return ((checksum >> 15 | checksum << 17) + _MASK) & _ONES
 
 
+def _one_by_one(content: bytes) -> int:
+    """The checksum by the book, sooner done for a few bytes."""
+    table, remainder = _bytes(), _ONES
+    for byte in content:
+        remainder = remainder >> 8 ^ table[(remainder ^ byte) & 255]
+    return remainder ^ _ONES
+
+
 @functools.cache
-def _shares() -> npt.NDArray[np.uint32]:
-    """What a byte (second index) adds with so many bytes after it (first index)."""
-    shares = np.empty((_BLOCK, 256), np.uint32)
-    byte = np.arange(256, dtype=np.uint32)
+def _bytes() -> list[int]:
+    """What a byte adds with nothing after it."""
+    table = list(range(256))
     for _ in range(8):
-        byte = np.where(byte & 1, (byte >> 1) ^ np.uint32(_POLYNOMIAL), byte >> 1)
-    shares[0] = byte
+        table = [value >> 1 ^ _POLYNOMIAL if value & 1 else value >> 1 for value in table]
+    return table
+
+
+@functools.cache
+def _shares() -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.intp]]:
+    """What a byte adds with so many bytes after it, 256 entries a distance, and where those of each place begin."""
+    last = np.array(_bytes(), np.uint32)
+    shares = np.empty((_BLOCK, 256), np.uint32)
+    shares[0] = last
     for distance in range(1, _BLOCK):
         before = shares[distance - 1]
-        shares[distance] = (before >> 8) ^ byte[before & 255]
-    return shares
+        shares[distance] = before >> 8 ^ last[before & 255]
+    return shares.ravel(), np.arange(_BLOCK - 1, -1, -1, dtype=np.intp) * 256

@@ -28,8 +28,10 @@ def decode(content: bytes) -> dict[str, Sequence[bytes | int]]:
     found: dict[str, Sequence[bytes | int]] = {}
     for features in _messages(content, 1):
         for entry in _messages(features, 1):
-            name = b"".join(_messages(entry, 1)).decode()
-            found[name] = _values(b"".join(_messages(entry, 2)))
+            parts = dict(_fields(entry))
+            name, feature = parts.get(1, b""), parts.get(2, b"")
+            if isinstance(name, bytes) and isinstance(feature, bytes):
+                found[name.decode()] = _values(feature)
     return found
 
 
@@ -48,15 +50,14 @@ def _varint(number: int) -> bytes:
 
 
 def _values(feature: bytes) -> list[bytes | int]:
-    texts = [text for content in _messages(feature, _BYTES) for text in _messages(content, 1)]
-    numbers = [
-        number - 2**64 if number >= 2**63 else number
-        for content in _messages(feature, _INTEGERS)
-        for field, item in _fields(content)
-        if field == 1
-        for number in _integers(item)
-    ]
-    return [*texts, *numbers]
+    values: list[bytes | int] = []
+    for kind, content in _fields(feature):
+        if kind == _BYTES and isinstance(content, bytes):
+            values += _messages(content, 1)
+        elif kind == _INTEGERS and isinstance(content, bytes):
+            numbers = (number for field, item in _fields(content) if field == 1 for number in _integers(item))
+            values += (number - 2**64 if number >= 2**63 else number for number in numbers)
+    return values
 
 
 def _integers(item: bytes | int) -> Iterator[int]:
@@ -69,35 +70,39 @@ def _integers(item: bytes | int) -> Iterator[int]:
         yield number
 
 
-def _messages(content: bytes, wanted: int) -> Iterator[bytes]:
+def _messages(content: bytes, wanted: int) -> list[bytes]:
     """The fields of this number that have a length: messages, texts and packed lists."""
-    return (value for number, value in _fields(content) if number == wanted and isinstance(value, bytes))
+    return [value for number, value in _fields(content) if number == wanted and isinstance(value, bytes)]
 
 
-def _fields(content: bytes) -> Iterator[tuple[int, bytes | int]]:
+def _fields(content: bytes) -> list[tuple[int, bytes | int]]:
     """The fields of a message by number: bytes where there is a length, else a whole number."""
-    position = 0
-    while position < len(content):
+    fields: list[tuple[int, bytes | int]] = []
+    position, end = 0, len(content)
+    while position < end:
         key, position = _read_varint(content, position)
-        kind = key & 7
-        if kind == _VARINT:
-            value, position = _read_varint(content, position)
-            yield key >> 3, value
-            continue
+        number, kind = key >> 3, key & 7
         if kind == _LENGTH:
             length, position = _read_varint(content, position)
+            fields.append((number, content[position : position + length]))
+            position += length
+        elif kind == _VARINT:
+            value, position = _read_varint(content, position)
+            fields.append((number, value))
         elif kind in (_FIXED32, _FIXED64):
             length = 4 if kind == _FIXED32 else 8
+            fields.append((number, int.from_bytes(content[position : position + length], "little")))
+            position += length
         else:
             raise ValueError(f"there is no wire type {kind}")
-        piece = content[position : position + length]
-        if len(piece) < length:
-            raise ValueError("a field is cut short")
-        position += length
-        yield key >> 3, piece if kind == _LENGTH else int.from_bytes(piece, "little")
+    if position > end:
+        raise ValueError("a field is cut short")
+    return fields
 
 
 def _read_varint(content: bytes, position: int) -> tuple[int, int]:
+    if position < len(content) and content[position] < 128:  # most are that short
+        return content[position], position + 1
     number = shift = 0
     while True:
         if position >= len(content) or shift > 63:
