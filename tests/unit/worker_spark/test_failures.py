@@ -57,7 +57,8 @@ def test_a_dead_jvm_is_a_lost_peer() -> None:
 
 def test_of_a_loss_others_may_know_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     lost, known = spark_says("ExecutorLostFailure"), Failure(Reason.PEER_LOST, "node 1 is gone.")
-    assert failures.explain(lost, lambda: known) is known
+    for seen in (lost, BrokenPipeError(), Failure(Reason.UNREACHABLE, "a connection broke."), ValueError("of Spark")):
+        assert failures.explain(seen, lambda: known) is known
     assert failures.explain(Failure(Reason.BAD_DATA, "x"), lambda: known).reason is Reason.BAD_DATA
     monkeypatch.setattr(usage, "out_of_memory_kills", lambda: failures._MEMORY_KILLS + 1)
     assert failures.explain(lost, lambda: known).reason is Reason.OUT_OF_MEMORY

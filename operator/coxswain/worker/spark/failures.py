@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from coxswain.core.errors import InputError
 from coxswain.worker import report
-from coxswain.worker.report import Failure, Reason, usage
+from coxswain.worker.report import ExitCode, Failure, Reason, usage
 
 LOG = logging.getLogger(__name__)
 _MARK = "coxswain failure "
@@ -37,9 +37,9 @@ def told() -> Iterator[None]:
 
 
 def explain(error: BaseException, cause: Callable[[], Failure | None]) -> Failure:
-    """The failure behind an exception; of a loss, others may know the cause."""
+    """The failure behind an exception; of a loss, or of what a loss looks like from afar, others may know the cause."""
     failure = _explain(error)
-    if failure.reason not in (Reason.PEER_LOST, Reason.ERROR):
+    if failure.reason.exit_code is not ExitCode.INFRASTRUCTURE and failure.reason is not Reason.ERROR:
         return failure
     if usage.out_of_memory_kills() > _MEMORY_KILLS:
         return _out_of_memory()
