@@ -42,6 +42,8 @@ def fit(
     from coxswain.core import models
 
     observations = read_observations(data, response, factors, group, censored)
+    if without:
+        observations.without(without)  # a slip is told before the long fit
     with telling() as tell:
         model = models.fit(observations, seed=seed, progress=tell)
         tell("importance")
