@@ -21,10 +21,10 @@ from coxswain.core.observations import FAILED
 if TYPE_CHECKING:
     from coxswain.core.expand import PlannedRun
     from coxswain.core.observations import Observation
+    from coxswain.core.verdict import Verdict
     from coxswain.local.folder import Folder
     from coxswain.local.runner import Options
     from coxswain.local.snapshot import Running, Snapshot
-    from coxswain.local.verdict import Verdict
 
 REDRAW_SECONDS = 0.5
 _BAR_WIDTH = 24

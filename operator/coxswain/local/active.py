@@ -1,16 +1,16 @@
 """One attempt of one run while it runs, and the observations it ends as."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from coxswain.core.api.job import Deadline
-from coxswain.core.expand import PlannedJob, PlannedRun
-from coxswain.core.observations import FAILED, STOPPED, Curve, Observation
+from coxswain.core.expand import PlannedRun
+from coxswain.core.observations import FAILED, STOPPED, Observation
+from coxswain.core.observing import observe
+from coxswain.core.verdict import Verdict
 from coxswain.local.cores import Share
 from coxswain.local.gang import Gang
-from coxswain.local.verdict import Verdict
 
 SAVING_SECONDS = 60.0
 """How long a job that is stopped at its deadline has to save its result."""
@@ -88,66 +88,3 @@ def seconds_left(deadline: Deadline, created: datetime) -> float:
     """Seconds from the job's creation to its deadline."""
     end = deadline.at or created + timedelta(seconds=deadline.within or 0)
     return (end - created).total_seconds()
-
-
-def observe(
-    experiment: str,
-    run: PlannedRun,
-    job: PlannedJob,
-    verdict: Verdict,
-    *,
-    attempt: int,
-    wait: float | None = None,
-    load: float | None = None,
-    began: datetime | None = None,
-    seconds: float | None = None,
-) -> Observation:
-    """The observation of a job: what its last word says, else what was seen from outside."""
-    word = verdict.word
-    times: Mapping[str, Any] = word.get("seconds", {})
-    result: Mapping[str, Any] = word.get("result", {})
-    responses = {
-        "duration": times.get("total", seconds),
-        "startup": times.get("startup"),
-        "accuracy": result.get("accuracy"),
-        "loss": result.get("loss"),
-        "samplesPerSecond": word.get("samplesPerSecond"),
-        "wait": wait,
-    }
-    began = began or datetime.now(UTC)
-    return Observation(
-        experiment=experiment,
-        run=run.name,
-        job=job.name,
-        row=run.row,
-        replicate=run.replicate,
-        block=run.block,
-        digest=job.digest,
-        settings=run.settings,
-        responses={name: float(value) for name, value in responses.items() if value is not None},
-        state=verdict.state,
-        reason=verdict.reason,
-        message=verdict.message,
-        attempts=attempt,
-        started=word.get("startedAt") or _timestamp(began),
-        finished=word.get("finishedAt") or _timestamp(began + timedelta(seconds=seconds or 0.0)),
-        epochs=word.get("epochs", 0),
-        load=load,
-        curve=_curve(word.get("curve", {})),
-        versions=word.get("versions", {}),
-    )
-
-
-def _curve(columns: Mapping[str, Sequence[Any]]) -> Curve:
-    return Curve(
-        epoch=tuple(columns.get("epoch", ())),
-        seconds=tuple(columns.get("seconds", ())),
-        loss=tuple(columns.get("loss", ())),
-        accuracy=tuple(columns.get("accuracy", ())),
-        training_loss=tuple(columns.get("trainingLoss", ())),
-        training_accuracy=tuple(columns.get("trainingAccuracy", ())),
-    )
-
-
-def _timestamp(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,6 +1,6 @@
 """What a worker of this machine is told: the job's parameters as every worker gets them, and where its own files are.
 
-The variables themselves are the worker's to name; see docs/worker-contract.md.
+The parameters are told as a pod is told them; see docs/worker-contract.md.
 """
 
 import itertools
@@ -10,8 +10,8 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
-from coxswain.core.api.job import Ingest, SparkResources
 from coxswain.core.expand import PlannedJob
+from coxswain.core.manifests.environment import variables
 from coxswain.local.plan import Claims
 from coxswain.worker.report import Settings
 
@@ -27,46 +27,19 @@ def job_settings(job: PlannedJob, attempt: int, claims: Claims, *, fresh: bool) 
     duration is the measurement.
     """
     spec = job.spec
-    workload, parameters, resources = spec.workload, spec.parameters, spec.resources
-    spark, ingest = resources.spark or SparkResources(), workload.ingest or Ingest()
     data = output = None
     if spec.data is not None and spec.data.claim is not None:
         data = claims[spec.data.claim] / (spec.data.path or "")
     if spec.output is not None:
         output = claims[spec.output.claim] / (spec.output.path or "") / (f"attempt-{attempt}" if fresh else "")
-    return Settings(
+    return replace(
+        Settings.from_environment(variables(spec)),
         job_uid=uid(job),
         attempt=attempt,
-        engine=spec.engine,
-        workload=workload.type,
-        network=workload.network,
-        dataset=workload.dataset,
-        samples=workload.samples,
-        strategy=workload.strategy,
-        epochs=parameters.epochs,
-        batch_size=parameters.batch_size,
-        learning_rate=parameters.learning_rate,
-        optimizer=parameters.optimizer,
-        schedule=parameters.schedule,
-        seed=parameters.seed,
-        extra={item.name: item.value for item in parameters.extra or ()},
-        workers=resources.workers,
-        processes_per_worker=resources.processes_per_worker,
-        cores_per_worker=resources.cores_per_worker,
-        nodes=spark.nodes,
-        executors_per_node=spark.executors_per_node,
-        cores_per_executor=spark.cores_per_executor,
-        memory_per_executor=spark.memory_per_executor,
         spark_secret=secrets.token_hex(32),
         rendezvous_host=_LOOPBACK,
         rendezvous_port=_free_port(),
-        ingest_format=ingest.format,
-        ingest_batches=ingest.batches,
-        ingest_repetitions=ingest.repetitions,
-        ingest_partitions=ingest.partitions,
-        ingest_cache=ingest.cache,
         data_path=data,
-        data_url=(spec.data.url if spec.data else None) or "",
         output_path=output,
         metrics_host=_LOOPBACK,
     )

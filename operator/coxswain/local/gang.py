@@ -14,12 +14,12 @@ from typing import Any
 
 from coxswain.core.expand import PlannedJob
 from coxswain.core.observations import FAILED
+from coxswain.core.verdict import Remains, Verdict, judge
 from coxswain.local import leash
 from coxswain.local.cores import Share
 from coxswain.local.environment import uid, worker_environment
 from coxswain.local.plan import command_of
 from coxswain.local.progress import Watch
-from coxswain.local.verdict import Remains, Verdict, judge
 from coxswain.worker.report import Settings
 
 STRAGGLER_SECONDS = 15.0

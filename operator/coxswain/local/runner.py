@@ -12,11 +12,14 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
 
 from coxswain.core.expand import PlannedRun
 from coxswain.core.observations import FAILED, SUCCEEDED, Observation
-from coxswain.local.active import Active, observe
+from coxswain.core.observing import observe
+from coxswain.core.verdict import Verdict
+from coxswain.local.active import Active
 from coxswain.local.cores import Cores, Share
 from coxswain.local.environment import job_settings, uid
 from coxswain.local.folder import Folder
@@ -24,7 +27,6 @@ from coxswain.local.gang import Files, Gang, Lifeline
 from coxswain.local.leash import GRACE_SECONDS
 from coxswain.local.plan import Claims, cores_of, cores_of_run
 from coxswain.local.snapshot import Snapshot, take_snapshot
-from coxswain.local.verdict import Verdict
 
 LOOK_SECONDS = 0.1
 _SCRAPING_THREADS = 4
@@ -165,9 +167,10 @@ class Runner:
             ends = list(zip(run.jobs, words, strict=True))
             if all(word.get("state") == SUCCEEDED and word.get("jobUid") == uid(job) for job, word in ends):
                 self._waiting.remove(run)
+                name, now = self._options.experiment, datetime.now(UTC)
                 self._record(
                     [
-                        observe(self._options.experiment, run, job, Verdict(SUCCEEDED, word=word), attempt=attempt)
+                        observe(name, run, job, Verdict(SUCCEEDED, word=word), attempt=attempt, began=now)
                         for job, word in ends
                     ]
                 )

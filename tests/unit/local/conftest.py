@@ -11,10 +11,10 @@ from coxswain.core.api import parse_experiment, parse_job
 from coxswain.core.designs.from_spec import design_of
 from coxswain.core.expand import PlannedRun, expand, single
 from coxswain.core.observations import Observation
+from coxswain.core.verdict import Verdict
 from coxswain.local.folder import Folder
 from coxswain.local.runner import Options, Runner
 from coxswain.local.snapshot import Snapshot
-from coxswain.local.verdict import Verdict
 
 SCRIPT = Path(__file__).with_name("script.py")
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ import yaml
 
 from coxswain.cli import main
 from coxswain.core.observations import SUCCEEDED
-from coxswain.local.active import observe
+from coxswain.core.observing import observe
+from coxswain.core.verdict import Verdict
 from coxswain.local.folder import OBSERVATIONS, Folder, read_observations
-from coxswain.local.verdict import Verdict
 from tests.unit.local.conftest import Manifest, experiment, job, job_spec, runs_of
 
 ENOUGH = 180.0  # a hang must end the test, however busy the machine
@@ -214,7 +215,7 @@ def measured(tmp_path: Path) -> Path:
                 "curve": {"epoch": [1, 2, 3], "seconds": [0.1 * wavering] * 3, "accuracy": [0.5, 0.6, 0.65]},
             }
             verdict = Verdict(SUCCEEDED, word=word)
-            folder.record([observe("tiny", run, run.jobs[0], verdict, attempt=1)])
+            folder.record([observe("tiny", run, run.jobs[0], verdict, attempt=1, began=datetime.now(UTC))])
     return path
 
 

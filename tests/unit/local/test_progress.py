@@ -6,9 +6,9 @@ import pytest
 
 from coxswain.cli.progress import Progress, clock
 from coxswain.core.expand import PlannedRun
+from coxswain.core.verdict import Verdict
 from coxswain.local.progress import Progress as Seen
 from coxswain.local.snapshot import Running, Snapshot, take_snapshot
-from coxswain.local.verdict import Verdict
 from tests.unit.local.conftest import experiment, runs_of
 
 RUNS: Sequence[PlannedRun] = runs_of(experiment())

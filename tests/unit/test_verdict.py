@@ -1,5 +1,7 @@
+from coxswain.core import verdict
 from coxswain.core.observations import FAILED, STOPPED, SUCCEEDED
-from coxswain.local.verdict import Remains, judge
+from coxswain.core.verdict import Remains, judge
+from coxswain.worker.report import ExitCode
 
 
 def word(state: str, **facts: str) -> dict[str, str]:
@@ -44,3 +46,8 @@ def test_a_peer_that_was_killed_leaves_the_survivors_words() -> None:
     lost = Remains(75, word(FAILED, reason="PeerLost", message="worker 1 is gone."))
     found = judge([lost, Remains(-9)])
     assert (found.reason, found.retry) == ("PeerLost", True)
+
+
+def test_the_exit_codes_are_the_workers() -> None:
+    assert verdict._SUCCESS == ExitCode.SUCCESS
+    assert verdict._INFRASTRUCTURE == ExitCode.INFRASTRUCTURE

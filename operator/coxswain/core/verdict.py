@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coxswain.core.observations import FAILED, STOPPED, SUCCEEDED
-from coxswain.worker.report import ExitCode
+
+# The exit codes of the contract; the worker's own module has them with their story.
+_SUCCESS, _INFRASTRUCTURE = 0, 75
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,12 @@ class Verdict:
 def judge(workers: Sequence[Remains]) -> Verdict:
     """The verdict over all workers of an attempt."""
     first = workers[0]
-    if all(worker.exit_code == ExitCode.SUCCESS for worker in workers):
+    if all(worker.exit_code == _SUCCESS for worker in workers):
         if first.word.get("state") in {SUCCEEDED, STOPPED}:
             return Verdict(first.word["state"], word=first.word)
         sentence = "the worker left no result; a script says what it reached by coxswain.worker.report."
         return Verdict(FAILED, "NoResult", sentence)
-    verdicts = [_of_one(index, worker) for index, worker in enumerate(workers) if worker.exit_code != ExitCode.SUCCESS]
+    verdicts = [_of_one(index, worker) for index, worker in enumerate(workers) if worker.exit_code != _SUCCESS]
     own_errors = [verdict for verdict in verdicts if not verdict.retry]
     return (own_errors or verdicts)[0]
 
@@ -48,10 +50,10 @@ def judge(workers: Sequence[Remains]) -> Verdict:
 def _of_one(index: int, worker: Remains) -> Verdict:
     """The verdict over a worker that failed."""
     if worker.word.get("state") == FAILED:
-        retry = worker.exit_code == ExitCode.INFRASTRUCTURE
+        retry = worker.exit_code == _INFRASTRUCTURE
         return Verdict(FAILED, worker.word.get("reason"), worker.word.get("message"), retry, worker.word)
     if worker.exit_code < 0:
         sentence = f"worker {index} was killed by signal {-worker.exit_code}; the machine may have run out of memory."
         return Verdict(FAILED, "Killed", sentence, retry=True)
     sentence = f"worker {index} ended with exit code {worker.exit_code}: {worker.last_line or 'it printed nothing.'}"
-    return Verdict(FAILED, "Error", sentence, retry=worker.exit_code == ExitCode.INFRASTRUCTURE)
+    return Verdict(FAILED, "Error", sentence, retry=worker.exit_code == _INFRASTRUCTURE)
