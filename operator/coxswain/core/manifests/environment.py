@@ -1,7 +1,8 @@
 """A job's parameters as the variables that workers read; docs/worker-contract.md tells what each means.
 
-In a cluster they are annotations of the pod, and the variables refer to those: a Job that waits suspended may still
-change its pods' annotations, but not their environment, so this is what lets a waiting job be steered.
+Workers of this machine get them as they are. In a cluster they are annotations of the pod, and the variables refer to
+those: a Job that waits suspended may still change its pods' annotations, but not their environment, so this is what
+lets a waiting job be steered.
 """
 
 import json
