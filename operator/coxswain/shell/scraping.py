@@ -1,20 +1,20 @@
 """What the workers say about themselves, asked of many pods at once.
 
-Pods run other people's code, so nothing they answer is trusted: an answer has a time, a size and a number of series that
-it may not exceed, is not decompressed and leads nowhere else, and of its lines only those of the worker contract are
-read. An address may by now belong to another pod, so an answer counts only if it names the job and attempt that were
-asked for. A pod that gives no usable answer gives no sample, and the others have theirs all the same.
+Pods run other people's code, so nothing they answer is trusted: an answer has a time, a size and a number of series
+that it may not exceed, is not decompressed and leads nowhere else, and of its lines only those of the worker contract
+are read. An address may by now belong to another pod, so an answer counts only if it names the job and attempt that
+were asked for. A pod that gives no usable answer gives no sample, and the others have theirs all the same.
 """
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv6Address, ip_address
 
 import aiohttp
-from prometheus_client.parser import text_string_to_metric_families
 
 from coxswain.core.manifests.pods import METRICS_PORT
 from coxswain.shell.settings import Scrape
@@ -35,6 +35,10 @@ _NUMBERS = {
 }
 _WANTED = {_INFO, _STATE} | _NUMBERS
 _LONGEST_LINE = 2_048
+_NAME = re.compile(r"\w*")
+_SERIES = re.compile(rf"{_PREFIX}(\w+)(?:\{{(.*)\}})?[ \t]+(\S+)(?:[ \t]+-?\d+)?[ \t\r]*")
+_LABEL = re.compile(r'[ \t]*(\w+)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*+)"[ \t]*(?:,[ \t]*|$)')
+_ESCAPE = re.compile(r"\\(.)")
 _MOST_EPOCHS = 1_000_000_000
 
 
@@ -187,18 +191,18 @@ class _Found:
         self.state = ""
         self._numbers: dict[tuple[str, str], float] = {}
         try:
-            text = "\n".join(_wanted_lines(body.decode(), max_series)) + "\n"
-            samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
+            for name, labels, value in map(_series, _wanted_lines(body.decode(), max_series)):
+                self._keep(name, labels, value)
         except ValueError as error:
             raise _Unusable(Outcome.INVALID) from error
-        for sample in samples:
-            name = sample.name.removeprefix(_PREFIX)
-            if name == _INFO:
-                self.labels_of_info = sample.labels
-            elif name == _STATE:
-                self.state = sample.labels.get("state", "") if sample.value == 1 else self.state
-            else:
-                self._numbers[name, sample.labels.get("phase", "")] = sample.value
+
+    def _keep(self, name: str, labels: Mapping[str, str], value: float) -> None:
+        if name == _INFO:
+            self.labels_of_info = labels
+        elif name == _STATE:
+            self.state = labels["state"] if value == 1 and "state" in labels else self.state
+        else:
+            self._numbers[name, labels.get("phase", "")] = value
 
     def number(self, name: str, phase: str = "") -> float | None:
         """The value of a series, if it is there and a number."""
@@ -206,9 +210,8 @@ class _Found:
         return value if math.isfinite(value) else None
 
 
-def _wanted_lines(text: str, max_series: int) -> list[str]:
-    """The lines worth parsing; the rest is only counted."""
-    wanted = []
+def _wanted_lines(text: str, max_series: int) -> Iterator[str]:
+    """The lines worth reading; the rest is only counted."""
     series = 0
     for line in text.split("\n"):
         if not line or line[0] == "#":
@@ -216,14 +219,29 @@ def _wanted_lines(text: str, max_series: int) -> list[str]:
         series += 1
         if series > max_series:
             raise _Unusable(Outcome.TOO_LARGE)
-        if not line.startswith(_PREFIX):
-            continue
-        name = line[len(_PREFIX) : len(_PREFIX) + 40].split("{", 1)[0].split(" ", 1)[0]
-        if name in _WANTED:
-            if len(line) > _LONGEST_LINE:
-                raise _Unusable(Outcome.INVALID)
-            wanted.append(line)
-    return wanted
+        if line.startswith(_PREFIX) and _NAME.match(line, len(_PREFIX))[0] in _WANTED:  # type: ignore[index]
+            yield line
+
+
+def _series(line: str) -> tuple[str, Mapping[str, str], float]:
+    """Name, labels and value of one line; ValueError if it is none.
+
+    prometheus-client's own parser would do, but takes time by the square of the length of a line made to harm it, and
+    everything else would wait meanwhile.
+    """
+    match = _SERIES.fullmatch(line)
+    if not match or len(line) > _LONGEST_LINE:
+        raise ValueError(line[:_LONGEST_LINE])
+    name, inside, value = match.groups(default="")
+    labels = {}
+    place = 0
+    while place < len(inside):
+        label = _LABEL.match(inside, place)
+        if not label:
+            raise ValueError(line)
+        labels[label[1]] = _ESCAPE.sub(lambda escape: "\n" if escape[1] == "n" else escape[1], label[2])
+        place = label.end()
+    return name, labels, float(value)
 
 
 def _count(value: str | float | None) -> int:
