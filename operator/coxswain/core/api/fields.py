@@ -1,15 +1,17 @@
 """Which fields of a job a factor may set, what values they take, and how a value is written into a manifest.
 
-The same table serves the checks of an experiment's factors and the expansion of a row into a job.
+The same table serves the checks of an experiment's factors, the expansion of a row into a job, and the way back: from a
+job's fields to the numbers and names that models are fitted on.
 """
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from enum import Enum
 from typing import Any
 
-from coxswain.core.api.values import GIB, render_cores, render_memory
+from coxswain.core.api.values import GIB, Model, render_cores, render_memory
 from coxswain.core.factors import Level
 
 
@@ -97,3 +99,34 @@ def _rendered(kind: Kind, value: Level) -> Any:
 
 def _text(value: Level) -> str:
     return value if isinstance(value, str) else f"{value:.12g}"
+
+
+def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every field below a path that has a value, by its name in a manifest; extra parameters by their own names."""
+    if f"{path}." == EXTRA:
+        for item in value or ():
+            yield f"{path}.{item.name}", item.value
+    elif isinstance(value, Model):
+        for name, info in type(value).model_fields.items():
+            yield from leaves(getattr(value, name), f"{path}.{info.alias}")
+    elif value is not None:
+        yield path, value
+
+
+def level_of(field: str, value: Any) -> Level:
+    """The value of a job's field as a factor would have it: a number where it is one, memory in GiB, else text."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return value / GIB if kind_of(field) is Kind.GIBIBYTES else float(value)
+        case _:
+            return _number_or_text(str(value)) if field.startswith(EXTRA) else str(value)
+
+
+def _number_or_text(text: str) -> Level:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text
