@@ -4,7 +4,6 @@ Authentication, TLS and connections are the client library's. Its generated clas
 object into a tree of Python objects and back, and know nothing of our own kinds.
 """
 
-import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -101,14 +100,27 @@ class Cluster:
         return await self._request("PUT", resource, path, {"fieldManager": FIELD_MANAGER}, manifest)
 
     async def merge(
-        self, resource: Resource, namespace: str | None, name: str, patch: Mapping[str, Any], subresource: str | None = None
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        patch: Mapping[str, Any],
+        subresource: str | None = None,
     ) -> Manifest:
         """Change some fields; with a resourceVersion or UID in the patch only if they still hold."""
         path = resource.path(namespace, name, subresource)
-        return await self._request("PATCH", resource, path, {"fieldManager": FIELD_MANAGER}, dict(patch), content=_MERGE)
+        return await self._request(
+            "PATCH", resource, path, {"fieldManager": FIELD_MANAGER}, dict(patch), content=_MERGE
+        )
 
     async def apply(
-        self, resource: Resource, namespace: str, name: str, manifest: Mapping[str, Any], *, manager: str = FIELD_MANAGER
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        manifest: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
     ) -> Manifest:
         """Server-side apply: own these fields and no others."""
         query = {"fieldManager": manager, "force": "true"}
@@ -116,7 +128,13 @@ class Cluster:
         return await self._request("PATCH", resource, path, query, dict(manifest), content=_APPLY)
 
     async def delete(
-        self, resource: Resource, namespace: str | None, name: str, *, uid: str | None = None, version: str | None = None
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str | None = None,
+        version: str | None = None,
     ) -> None:
         """Delete an object and what belongs to it, if it is still the one meant; one that is gone already is fine."""
         conditions = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}
@@ -146,17 +164,17 @@ class Cluster:
                 method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
             )
             answer = await self.api.call_api(*prepared, _request_timeout=_TIMEOUT_SECONDS)
-            await answer.read()
+            await answer.read()  # type: ignore[no-untyped-call]
             status = answer.status
             content_read = answer.data or b""
         except ApiException as error:
             status = error.status or 0
             raise error_of(status, str(error.body or error.reason)) from error
-        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise Unavailable(0, f"the API server cannot be reached: {error}") from error
         finally:
             self._observe(verb or method, resource.kind, status, time.monotonic() - began)
-        if not 200 <= status < 300:  # noqa: PLR2004 - HTTP's own numbers
+        if not 200 <= status < 300:
             raise error_of(status, content_read.decode(errors="replace"))
         document: Manifest = json.loads(content_read)
         return document
@@ -169,8 +187,8 @@ async def connected(observe: Observer = lambda *_: None) -> AsyncIterator[Cluste
     configuration.connection_pool_maxsize = 100
     configuration.retries = 0
     try:
-        config.load_incluster_config(client_configuration=configuration)
+        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     except config.ConfigException:
-        await config.load_kube_config(client_configuration=configuration)
+        await config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     async with client.ApiClient(configuration) as api:
         yield Cluster(api, observe)

@@ -6,8 +6,9 @@ and counted as the pod's), and where the job has them its two claims.
 
 from typing import Any
 
-from coxswain.core.api.job import JobSpec, SparkResources
+from coxswain.core.api.job import JobSpec
 from coxswain.core.api.values import render_cores, render_memory
+from coxswain.core.demand import demand_of
 from coxswain.core.manifests.environment import annotation
 
 Manifest = dict[str, Any]
@@ -16,9 +17,6 @@ METRICS_PORT = 9464
 RENDEZVOUS_PORT = 29400
 DATA_FOLDER = "/data"
 OUTPUT_FOLDER = "/output"
-# Spark keeps a worker and, on the first node, a master and a driver beside the executors.
-_SPARK_OVERHEAD_BYTES = 2**30
-
 # Long enough to finish the step under way and to save what has been trained.
 _GRACE_SECONDS = 60
 _GROUP = 65532
@@ -64,7 +62,7 @@ def pod_spec(spec: JobSpec, image: str, told: dict[str, str], fixed: list[Manife
 
 def pod_count(spec: JobSpec) -> int:
     """How many pods work together."""
-    return (spec.resources.spark or SparkResources()).nodes if spec.engine == "Spark" else spec.resources.workers
+    return demand_of(spec).pods
 
 
 def _from_annotation(variable: str) -> Manifest:
@@ -73,15 +71,10 @@ def _from_annotation(variable: str) -> Manifest:
 
 
 def _resources(spec: JobSpec, gpu_resource: str) -> Manifest:
-    if spec.engine == "Spark":
-        shape = spec.resources.spark or SparkResources()
-        cores = shape.cores_per_executor * shape.executors_per_node
-        memory = shape.memory_per_executor * shape.executors_per_node + _SPARK_OVERHEAD_BYTES
-    else:
-        cores, memory = spec.resources.cores_per_worker, spec.resources.memory_per_worker
-    amounts: Manifest = {"cpu": str(render_cores(cores)), "memory": str(render_memory(memory))}
-    if spec.resources.gpus_per_worker:
-        amounts[gpu_resource] = str(spec.resources.gpus_per_worker)
+    demand = demand_of(spec)
+    amounts: Manifest = {"cpu": str(render_cores(demand.cores)), "memory": str(render_memory(demand.memory))}
+    if demand.gpus:
+        amounts[gpu_resource] = str(demand.gpus)
     return {"requests": amounts, "limits": amounts}
 
 

@@ -1,0 +1,196 @@
+"""What the operator says about a job, as typed values: read back from the cluster, changed by decisions, written whole.
+
+Times have whole seconds, as everywhere in Kubernetes. What was never set is left out.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from coxswain.core.api.values import Model
+
+Side = Literal["True", "False", "Unknown"]
+JobState = Literal["Pending", "Suspended", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed"]
+
+COMPLETE, FAILED, SUSPENDED, ADMITTED = "Complete", "Failed", "Suspended", "Admitted"
+MODEL_READY, DEADLINE_ATTAINABLE = "ModelReady", "DeadlineAttainable"
+
+LONGEST_MESSAGE = 4096
+MOST_ATTEMPTS = 16
+
+
+def parse_time(value: Any) -> datetime:
+    """A time as the API server writes it."""
+    if isinstance(value, datetime):
+        return value
+    return datetime.fromisoformat(value)
+
+
+def render_time(moment: datetime) -> str:
+    """A time as the API server writes it."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+Moment = Annotated[datetime, BeforeValidator(parse_time), PlainSerializer(render_time)]
+
+
+class Part(Model):
+    """A part of a status. What a newer version of the operator wrote beside it is not in the way."""
+
+    model_config = ConfigDict(extra="ignore", strict=False, populate_by_name=True)
+
+
+class Condition(Part):
+    """One aspect of an object's state."""
+
+    type: str
+    status: Side
+    reason: str
+    message: str
+    last_transition_time: Moment
+    observed_generation: int = 0
+
+
+class Attempt(Part):
+    """One try to run a job. One without a completion time is under way and holds its resources."""
+
+    number: int
+    job_name: str
+    jobUID: str | None = None  # noqa: N815 - spelled so in the API
+    start_time: Moment
+    completion_time: Moment | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+class Interval(Part):
+    """An expected value with its interval."""
+
+    low: float
+    expected: float
+    high: float
+
+
+class Forecast(Part):
+    """When a job is expected to start and finish, and how good it gets."""
+
+    time: Moment
+    confidence_percent: float
+    wait_seconds: Interval | None = None
+    duration_seconds: Interval | None = None
+    accuracy: Interval | None = None
+    finish_time: Moment | None = None
+    latest_finish_time: Moment | None = None
+    chance_percent: float | None = None
+    basis: str | None = None
+    model: str | None = None
+
+
+class Adjusted(Part):
+    """One change of a parameter by the operator."""
+
+    time: Moment
+    field: str
+    before: float = Field(alias="from")
+    to: float
+    reason: str
+    finish_before: Moment | None = None
+    finish_after: Moment | None = None
+
+
+class Progress(Part):
+    """How far a running job is."""
+
+    epoch: int
+    epochs: int
+    seconds_per_epoch: float | None = None
+    loss: float | None = None
+    accuracy: float | None = None
+    expected_finish_time: Moment | None = None
+    last_scrape_time: Moment | None = None
+
+
+class Result(Part):
+    """What came out of a finished job."""
+
+    outcome: Literal["Completed", "Stopped", "Failed", "Lost"]
+    duration_seconds: float | None = None
+    startup_seconds: float | None = None
+    epochs: int | None = None
+    loss: float | None = None
+    accuracy: float | None = None
+    samples_per_second: float | None = None
+    cost: float | None = None
+    model: str | None = None
+    observation: str | None = None
+    message: str | None = None
+
+
+class Columns(Part):
+    """What `kubectl get` shows."""
+
+    epochs: str | None = None
+    forecast: str | None = None
+    deadline: str | None = None
+    chance: str | None = None
+    adjusted: str | None = None
+
+
+class JobStatus(Part):
+    """What is known about a job."""
+
+    observed_generation: int = 0
+    state: JobState = "Pending"
+    conditions: tuple[Condition, ...] = ()
+    columns: Columns | None = None
+    started_parameters: dict[str, Any] | None = None
+    forecast: Forecast | None = None
+    adjustments: tuple[Adjusted, ...] = ()
+    progress: Progress | None = None
+    result: Result | None = None
+    attempts: tuple[Attempt, ...] = ()
+    deadline_time: Moment | None = None
+    start_time: Moment | None = None
+    completion_time: Moment | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the job has ended for good."""
+        return self.state in {"Succeeded", "Failed"}
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt that is under way."""
+        last = self.attempts[-1] if self.attempts else None
+        return last if last is not None and last.completion_time is None else None
+
+    def condition(self, kind: str) -> Condition | None:
+        """The condition of a type."""
+        return next((each for each in self.conditions if each.type == kind), None)
+
+    def having(self, kind: str, side: Side, reason: str, message: str, *, now: datetime) -> Self:
+        """The status with a condition set; the time of its last transition moves only when it changes sides."""
+        before = self.condition(kind)
+        condition = Condition(
+            type=kind,
+            status=side,
+            reason=reason,
+            message=message[:LONGEST_MESSAGE],
+            last_transition_time=before.last_transition_time if before and before.status == side else now,
+            observed_generation=self.observed_generation,
+        )
+        if before is None:
+            return self.model_copy(update={"conditions": (*self.conditions, condition)})
+        conditions = tuple(condition if each.type == kind else each for each in self.conditions)
+        return self.model_copy(update={"conditions": conditions})
+
+    def render(self) -> dict[str, Any]:
+        """The status as the API server takes it."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=False)
+
+
+def parse_job_status(manifest: Mapping[str, Any]) -> JobStatus:
+    """The status of a job as the cluster holds it."""
+    return JobStatus.model_validate(manifest.get("status") or {})

@@ -1,0 +1,11 @@
+"""The life of a TrainingJob, decided: what is seen of it goes in, what to do and what to say comes out.
+
+    view        the job, its Job and its pods as the cluster holds them
+    parameters  what a job runs with: what was asked for, overlaid with what was steered
+    ending      how an attempt ended, from what is left of its pods
+    life        the decision: `decide(snapshot)`
+    words       conditions, columns and sentences for people
+    admission   which of the waiting jobs may start now
+
+Nothing here knows a clock or a cluster; the same snapshot always gives the same decision.
+"""

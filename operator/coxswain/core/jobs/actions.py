@@ -1,0 +1,46 @@
+"""What a decision may ask of the cluster. Each may be carried out again after a crash and then changes nothing more."""
+
+from dataclasses import dataclass
+
+from coxswain.core.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Create the objects of the attempt that is under way."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class TakeDown:
+    """End the pods of an attempt by suspending its Job, which stays as the proof that the attempt was made."""
+
+    job_name: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """Put what came out into the ledger."""
+
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class DropHelpers:
+    """Delete the Service and the Secret of an attempt that has ended."""
+
+    job_name: str
+
+
+@dataclass(frozen=True)
+class Release:
+    """Take our finalizer off: nothing of the job can be lost any more."""
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Delete the job, whose time to live is over."""
+
+
+Action = Launch | TakeDown | Record | DropHelpers | Release | Remove

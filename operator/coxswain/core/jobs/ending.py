@@ -1,0 +1,74 @@
+"""How an attempt ended, from what is left of it: its Job's condition, its pods' last words, or their absence.
+
+The worker's own reason comes first. Where the kernel or the cluster left it no time for one, the container's or the
+pod's own reason stands in. A result that nobody could read any more is lost, and the run is tried again.
+"""
+
+from collections.abc import Sequence
+
+from coxswain.core.jobs.view import Child, Pod
+from coxswain.core.observations import FAILED, STOPPED
+from coxswain.core.verdict import Remains, Verdict, judge
+
+LOST = "ResultLost"
+_KILLED = {137, 143}
+_OUT_OF_MEMORY = (
+    "OutOfMemory",
+    "the kernel ended a worker because it used more than its memory; raise the job's memory or lower its batchSize.",
+)
+
+
+def verdict_of(child: Child, pods: Sequence[Pod], workers: int) -> Verdict:  # noqa: PLR0911 - there are that many ends
+    """The verdict over an attempt whose Job has ended, `workers` being the number of its pods."""
+    timed_out = child.condition("Failed")
+    if timed_out is not None and timed_out.get("reason") == "DeadlineExceeded":
+        return Verdict(FAILED, "DeadlineExceeded", "it ran longer than activeDeadlineSeconds; raise that or do less.")
+    ended = {pod.index: pod for pod in sorted(pods, key=lambda pod: pod.created)}
+    broken = [pod for pod in ended.values() if pod.disruption or _failed(pod)]
+    for pod in broken:
+        if (pod.terminated or {}).get("reason") == "OOMKilled":
+            return Verdict(FAILED, *_OUT_OF_MEMORY)
+    if child.condition("Complete") is not None:
+        return _of_complete(ended)
+    remains = [_remains(pod) for pod in ended.values() if pod.terminated]
+    own = judge(remains) if any(each.exit_code for each in remains) else None
+    if own is not None and not own.retry:
+        return own
+    for pod in broken:
+        if pod.disruption and not pod.word:
+            reason, sentence = pod.disruption
+            return Verdict(FAILED, reason, f"the cluster ended worker {pod.index}: {sentence}", retry=True)
+    if own is not None:
+        return own
+    gone = workers - len(remains)
+    return Verdict(FAILED, LOST, f"{gone} of {workers} pods vanished before their result was read.", retry=True)
+
+
+def missing() -> Verdict:
+    """The verdict over an attempt whose Job is gone."""
+    return Verdict(FAILED, "JobMissing", "somebody deleted the attempt's Job before it had ended.", retry=True)
+
+
+def _of_complete(ended: dict[int, Pod]) -> Verdict:
+    first = ended.get(0)
+    if first is None or first.terminated is None:
+        return Verdict(FAILED, LOST, "the first worker's pod vanished before its result was read.", retry=True)
+    verdict = judge([_remains(first)])
+    if verdict.state == STOPPED:
+        return Verdict(STOPPED, first.word.get("reason"), first.word.get("message"), word=verdict.word)
+    return verdict
+
+
+def _failed(pod: Pod) -> bool:
+    return pod.terminated is not None and pod.terminated.get("exitCode") != 0
+
+
+def _remains(pod: Pod) -> Remains:
+    terminated = pod.terminated or {}
+    code = int(terminated.get("exitCode", 1))
+    word = pod.word
+    if not word and code in _KILLED:
+        # What a shell adds to the number of a signal.
+        code = 128 - code
+    lines = (terminated.get("message") or "").strip().splitlines()
+    return Remains(code, word, "" if word or not lines else lines[-1][:500])

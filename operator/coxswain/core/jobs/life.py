@@ -1,0 +1,272 @@
+"""The decision about one job: given all that is seen of it, what to do next and what to say.
+
+The rules are asked in turn and the first that has an answer decides. What is to be done is done before the status is
+written, so that a status never claims what has not happened; and each thing to be done may be done twice, so that a
+crash in between costs nothing. The one exception is the start: it is the status that makes it, by fixing the
+parameters (`start`), and only then are the attempt's objects created.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from coxswain.core.api.status import (
+    ADMITTED,
+    COMPLETE,
+    FAILED,
+    MOST_ATTEMPTS,
+    SUSPENDED,
+    Attempt,
+    JobState,
+    JobStatus,
+)
+from coxswain.core.jobs import words
+from coxswain.core.jobs.actions import Action, DropHelpers, Launch, Record, Release, Remove, TakeDown
+from coxswain.core.jobs.ending import missing, verdict_of
+from coxswain.core.jobs.parameters import started_parameters
+from coxswain.core.jobs.view import Job, Snapshot
+from coxswain.core.observations import FAILED as RUN_FAILED
+from coxswain.core.verdict import Verdict
+
+PLACED = "Placed"
+"""The condition that tells whether all pods of the attempt run, and if not, why."""
+SUSPENSION, START_TIMEOUT = "Suspended", "StartTimeout"
+_NO_FAULT = {SUSPENSION, START_TIMEOUT}
+_FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Note:
+    """An event for people."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, in order; then what to write; then what to tell; and when to look again if nothing happens before."""
+
+    status: JobStatus
+    actions: tuple[Action, ...] = ()
+    notes: tuple[Note, ...] = ()
+    wake_at: datetime | None = None
+
+
+Rule = Callable[[Snapshot], Decision | None]
+
+
+def decide(snapshot: Snapshot) -> Decision:
+    """The decision."""
+    for rule in (_deleted, _finished, _under_way, _refused, _suspended):
+        decision = rule(snapshot)
+        if decision is not None:
+            return decision
+    return _waiting(snapshot)
+
+
+def start(job: Job, now: datetime) -> JobStatus:
+    """The status that starts a job: its parameters are fixed, and its next attempt has begun."""
+    number = job.status.attempts[-1].number + 1 if job.status.attempts else 1
+    attempt = Attempt(number=number, job_name=f"{job.name}-{number}", start_time=now)
+    status = job.status.model_copy(
+        update={
+            "state": "Starting",
+            "started_parameters": job.status.started_parameters or started_parameters(job.effective),
+            "attempts": (*job.status.attempts, attempt)[-MOST_ATTEMPTS:],
+            "start_time": job.status.start_time or now,
+            "observed_generation": job.generation,
+        }
+    )
+    status = status.having(ADMITTED, "True", "Started", f"attempt {number} has begun.", now=now)
+    status = status.having(SUSPENDED, "False", "Started", "it may run.", now=now)
+    return words.with_columns(status, job)
+
+
+def not_before(job: Job) -> datetime | None:
+    """The earliest time of the next attempt: each failure doubles the pause."""
+    last = job.status.attempts[-1] if job.status.attempts else None
+    if last is None or last.completion_time is None or last.reason == SUSPENSION:
+        return None
+    failures = sum(each.reason != SUSPENSION for each in job.status.attempts)
+    pause = min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE)
+    return last.completion_time + pause
+
+
+def _deleted(seen: Snapshot) -> Decision | None:
+    job = seen.job
+    if not job.deleting:
+        return None
+    actions: list[Action] = []
+    attempt = seen.attempt
+    if attempt is not None and seen.child is not None and seen.child.uid == attempt.jobUID and seen.child.ended:
+        verdict = verdict_of(seen.child, seen.pods, job.pod_count)
+        if not verdict.retry:
+            actions.append(Record(verdict))
+    if job.has_finalizer:
+        actions.append(Release())
+    return Decision(job.status, tuple(actions))
+
+
+def _finished(seen: Snapshot) -> Decision | None:
+    job, status = seen.job, seen.job.status
+    if not status.finished:
+        return None
+    actions: tuple[Action, ...] = ()
+    if job.has_finalizer:
+        last = [DropHelpers(status.attempts[-1].job_name)] if status.attempts else []
+        actions = (*last, Release())
+    seconds = None if job.problem else job.spec.ttl_seconds_after_finished
+    if seconds is None or status.completion_time is None:
+        return Decision(status, actions)
+    due = status.completion_time + timedelta(seconds=seconds)
+    if seen.now >= due and not actions:
+        return Decision(status, (Remove(),))
+    return Decision(status, actions, wake_at=max(due, seen.now))
+
+
+def _under_way(seen: Snapshot) -> Decision | None:  # noqa: PLR0911 - one for each thing that may be the case
+    attempt, child = seen.attempt, seen.child
+    if attempt is None:
+        return None
+    if attempt.jobUID is None:
+        return Decision(_said(seen, "Starting"), (Launch(attempt.number),))
+    if child is None or child.uid != attempt.jobUID:
+        return _ended(seen, missing())
+    if child.ended:
+        return _ended(seen, verdict_of(child, seen.pods, seen.job.pod_count))
+    if child.suspended:
+        return _taken_down(seen, pods_left=child.pods_left)
+    if seen.job.spec.suspend:
+        return _stopping(seen, SUSPENSION, "suspend is true: the attempt ends, another goes on from its checkpoint.")
+    due = attempt.start_time + timedelta(seconds=seen.job.spec.start_timeout_seconds)
+    running = len(seen.pods) >= seen.job.pod_count and all(pod.running or pod.terminated for pod in seen.pods)
+    if not running and seen.now >= due:
+        _, why = words.placement(seen)
+        return _stopping(seen, START_TIMEOUT, f"its pods did not all start within startTimeoutSeconds: {why}")
+    return _running(seen, running=running, due=due)
+
+
+def _running(seen: Snapshot, *, running: bool, due: datetime) -> Decision:
+    state: JobState = "Running" if running or seen.job.status.state == "Running" else "Starting"
+    reason, message = words.placement(seen)
+    status = _said(seen, state)
+    placed = seen.job.status.condition(PLACED)
+    if running:
+        status = status.having(PLACED, "True", "AllRun", message, now=seen.now)
+    else:
+        status = status.having(PLACED, "False", reason, message, now=seen.now)
+    notes: tuple[Note, ...] = ()
+    if running and (placed is None or placed.status != "True"):
+        notes = (Note("Running", f"all pods of attempt {status.attempts[-1].number} run."),)
+    elif not running and reason not in {"Creating", placed.reason if placed else ""}:
+        notes = (Note(reason, message, warning=True),)
+    return Decision(status, notes=notes, wake_at=None if running else due)
+
+
+def _stopping(seen: Snapshot, reason: str, message: str) -> Decision:
+    status = _said(seen, "Stopping")
+    last = status.attempts[-1].model_copy(update={"reason": reason, "message": message})
+    status = status.model_copy(update={"attempts": (*status.attempts[:-1], last)})
+    return Decision(status, (TakeDown(last.job_name),), (Note(reason, message, warning=reason == START_TIMEOUT),))
+
+
+def _taken_down(seen: Snapshot, *, pods_left: int) -> Decision:
+    """The Job is suspended, by us: when its pods are gone, the attempt is over and the job waits again."""
+    if pods_left:
+        return Decision(_said(seen, "Stopping"))
+    last = seen.job.status.attempts[-1]
+    reason = last.reason or (SUSPENSION if seen.job.spec.suspend else START_TIMEOUT)
+    return _back_to_the_queue(seen, reason, last.message or "the attempt was taken down.")
+
+
+def _ended(seen: Snapshot, verdict: Verdict) -> Decision:
+    job = seen.job
+    faults = sum(each.reason not in _NO_FAULT for each in job.status.attempts)
+    sentence = verdict.message or "it ended without a reason."
+    if verdict.retry and faults <= job.spec.max_retries:
+        return _back_to_the_queue(seen, verdict.reason or "Failed", sentence, warning=True)
+    attempt = job.status.attempts[-1]
+    if verdict.retry:
+        sentence = f"after {faults} attempts: {sentence}"
+    closed = _closed(job.status, seen.now, verdict.reason or "Succeeded", verdict.message)
+    succeeded = verdict.state != RUN_FAILED
+    status = closed.model_copy(
+        update={
+            "state": "Succeeded" if succeeded else "Failed",
+            "completion_time": seen.now,
+            "progress": words.last_progress(job, verdict) or closed.progress,
+            "result": words.result_of(job, verdict, sentence),
+        }
+    )
+    if succeeded:
+        note = Note("Completed", words.summary(status))
+        status = status.having(COMPLETE, "True", "Completed", note.message, now=seen.now)
+    else:
+        note = Note(verdict.reason or "Failed", sentence, warning=True)
+        status = status.having(FAILED, "True", note.reason, sentence, now=seen.now)
+    status = words.with_columns(status, job)
+    return Decision(status, (Record(verdict), DropHelpers(attempt.job_name)), (note,))
+
+
+def _back_to_the_queue(seen: Snapshot, reason: str, message: str, *, warning: bool = False) -> Decision:
+    job = seen.job
+    status = _closed(job.status, seen.now, reason, message)
+    suspended = job.spec.suspend
+    status = status.model_copy(update={"state": "Suspended" if suspended else "Pending", "progress": None})
+    if suspended:
+        status = status.having(SUSPENDED, "True", SUSPENSION, "suspend is true.", now=seen.now)
+    told = f"attempt {status.attempts[-1].number} is over: {message}"
+    status = status.having(ADMITTED, "False", reason, told, now=seen.now)
+    notes = (Note(reason, told, warning=True),) if warning else ()
+    drop = DropHelpers(status.attempts[-1].job_name)
+    return Decision(words.with_columns(status, job), (drop,), notes)
+
+
+def _closed(status: JobStatus, now: datetime, reason: str, message: str | None) -> JobStatus:
+    last = status.attempts[-1].model_copy(update={"completion_time": now, "reason": reason, "message": message})
+    return status.model_copy(update={"attempts": (*status.attempts[:-1], last)})
+
+
+def _refused(seen: Snapshot) -> Decision | None:
+    invalid = seen.job.problem or seen.invalid
+    problem = invalid or seen.never
+    if problem is None:
+        return None
+    reason = "InvalidSpec" if invalid else "TooLarge"
+    status = _said(seen, "Held")
+    before = seen.job.status.condition(ADMITTED)
+    status = status.having(ADMITTED, "False", reason, problem, now=seen.now)
+    new = before is None or (before.reason, before.message) != (reason, problem)
+    return Decision(status, notes=(Note(reason, problem, warning=True),) if new else ())
+
+
+def _suspended(seen: Snapshot) -> Decision | None:
+    if not seen.job.spec.suspend:
+        return None
+    status = _said(seen, "Suspended")
+    return Decision(status.having(SUSPENDED, "True", SUSPENSION, "suspend is true.", now=seen.now))
+
+
+def _waiting(seen: Snapshot) -> Decision:
+    job = seen.job
+    status = _said(seen, "Pending")
+    if status.condition(SUSPENDED):
+        status = status.having(SUSPENDED, "False", "Resumed", "it may run.", now=seen.now)
+    before = status.condition(ADMITTED)
+    if before is None or before.status == "True" or before.reason in {"InvalidSpec", "TooLarge"}:
+        message = f"it waits in queue {job.spec.queue_name} for its turn and for room."
+        status = status.having(ADMITTED, "False", "Waiting", message, now=seen.now)
+    pause = not_before(job)
+    return Decision(status, wake_at=pause if pause and pause > seen.now else None)
+
+
+def _said(seen: Snapshot, state: JobState) -> JobStatus:
+    """What holds of a job in any state that is not final."""
+    job = seen.job
+    deadline = None if job.problem else job.deadline
+    update = {"state": state, "observed_generation": job.generation, "deadline_time": deadline}
+    status = job.status.model_copy(update=update)
+    status = words.with_progress(status, seen)
+    return words.with_columns(status, job) if not job.problem else status

@@ -1,0 +1,296 @@
+"""What the cluster holds about a job, as typed values: the TrainingJob, the Job of an attempt, its pods."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from coxswain.core.api import parse_job
+from coxswain.core.api.job import JobSpec
+from coxswain.core.api.status import Attempt, JobStatus, parse_job_status, parse_time
+from coxswain.core.demand import demand_of
+from coxswain.core.errors import InputError
+from coxswain.core.jobs.parameters import effective
+from coxswain.core.manifests.attempt import ATTEMPT_LABEL
+
+FINALIZER = "coxswain.dev/ledger"
+"""Ours, from a job's start until the ledger has its result."""
+KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+EXPERIMENT_LABEL = "coxswain.dev/experiment"
+RUN_ANNOTATION = "coxswain.dev/run"
+"""Which run of its experiment a job is, as JSON: run, row, replicate, block, settings."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A TrainingJob as the cluster holds it; `problem` is the sentence about a spec that makes no sense."""
+
+    manifest: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """Where it is."""
+        return str(self.manifest["metadata"]["namespace"])
+
+    @property
+    def uid(self) -> str:
+        """What tells it from an earlier one of the same name."""
+        return str(self.manifest["metadata"]["uid"])
+
+    @property
+    def generation(self) -> int:
+        """Counts the changes of its spec."""
+        return int(self.manifest["metadata"].get("generation", 0))
+
+    @cached_property
+    def created(self) -> datetime:
+        """When it was created."""
+        return parse_time(self.manifest["metadata"]["creationTimestamp"])
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody has deleted it, and only finalizers keep it."""
+        return "deletionTimestamp" in self.manifest["metadata"]
+
+    @property
+    def has_finalizer(self) -> bool:
+        """Whether our finalizer is on it."""
+        return FINALIZER in self.manifest["metadata"].get("finalizers", ())
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Its labels."""
+        return self.manifest["metadata"].get("labels") or {}
+
+    @property
+    def in_kueue(self) -> bool:
+        """Whether Kueue decides when it starts."""
+        return KUEUE_LABEL in self.labels
+
+    @cached_property
+    def experiment(self) -> tuple[str, str] | None:
+        """The name and UID of the experiment it is a run of."""
+        for owner in self.manifest["metadata"].get("ownerReferences", ()):
+            if owner.get("kind") == "TrainingExperiment" and owner.get("controller"):
+                return owner["name"], owner["uid"]
+        return None
+
+    @cached_property
+    def _parsed(self) -> tuple[JobSpec | None, str | None]:
+        try:
+            return parse_job(self.manifest).spec, None
+        except InputError as error:
+            return None, str(error)
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with its spec."""
+        return self._parsed[1]
+
+    @property
+    def spec(self) -> JobSpec:
+        """What it asks for.
+
+        Raises:
+            InputError: if that makes no sense; `problem` tells beforehand.
+        """
+        spec, problem = self._parsed
+        if spec is None:
+            raise InputError(problem or "")
+        return spec
+
+    @cached_property
+    def effective(self) -> JobSpec:
+        """The job as it would start, or as it was started."""
+        return effective(self.spec)
+
+    @cached_property
+    def status(self) -> JobStatus:
+        """What has been said about it so far."""
+        return parse_job_status(self.manifest)
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When it has to be finished."""
+        wanted = self.spec.deadline
+        if wanted is None:
+            return None
+        return wanted.at or self.created + timedelta(seconds=wanted.within or 0)
+
+    @property
+    def pod_count(self) -> int:
+        """How many pods an attempt has."""
+        return demand_of(self.effective).pods
+
+    @property
+    def holds_capacity(self) -> bool:
+        """Whether an attempt is under way, or has just been promised its cores."""
+        return self.status.attempt is not None and not self.in_kueue
+
+
+@dataclass(frozen=True)
+class Child:
+    """The Job of an attempt."""
+
+    manifest: Mapping[str, Any]
+
+    @property
+    def uid(self) -> str:
+        """Its UID."""
+        return str(self.manifest["metadata"]["uid"])
+
+    @property
+    def suspended(self) -> bool:
+        """Whether its pods may not run."""
+        return bool(self.manifest["spec"].get("suspend"))
+
+    def condition(self, kind: str) -> Mapping[str, Any] | None:
+        """A condition that holds."""
+        for each in self.manifest.get("status", {}).get("conditions", ()):
+            if each["type"] == kind and each["status"] == "True":
+                found: Mapping[str, Any] = each
+                return found
+        return None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it will never run again, and all its pods have ended."""
+        return self.condition("Complete") is not None or self.condition("Failed") is not None
+
+    @property
+    def pods_left(self) -> int:
+        """How many of its pods still run or are about to end."""
+        status = self.manifest.get("status", {})
+        return int(status.get("active", 0)) + int(status.get("terminating") or 0)
+
+
+@dataclass(frozen=True)
+class Pod:
+    """A pod of an attempt."""
+
+    manifest: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def index(self) -> int:
+        """Which worker it is."""
+        return int(self.manifest["metadata"].get("labels", {}).get("batch.kubernetes.io/job-completion-index", 0))
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt it belongs to."""
+        return int(self.manifest["metadata"].get("labels", {}).get(ATTEMPT_LABEL, 0))
+
+    @property
+    def created(self) -> datetime:
+        """When it was created."""
+        return parse_time(self.manifest["metadata"]["creationTimestamp"])
+
+    @property
+    def address(self) -> str | None:
+        """Its address, once it has one."""
+        address: str | None = self.manifest.get("status", {}).get("podIP")
+        return address
+
+    @property
+    def node(self) -> str | None:
+        """Where it was placed."""
+        node: str | None = self.manifest["spec"].get("nodeName")
+        return node
+
+    @property
+    def running(self) -> bool:
+        """Whether its worker runs."""
+        return "running" in self._container
+
+    @property
+    def terminated(self) -> Mapping[str, Any] | None:
+        """How its worker ended."""
+        found: Mapping[str, Any] | None = self._container.get("terminated")
+        return found
+
+    @property
+    def word(self) -> dict[str, Any]:
+        """The worker's termination message, as far as it is one of the contract."""
+        try:
+            word = json.loads((self.terminated or {}).get("message") or "")
+        except ValueError:
+            return {}
+        return word if isinstance(word, dict) else {}
+
+    @property
+    def disruption(self) -> tuple[str, str] | None:
+        """Why the cluster ended it, if the cluster did: a reason and a sentence."""
+        status = self.manifest.get("status", {})
+        if status.get("reason") == "Evicted":
+            return "Evicted", status.get("message") or "the node evicted the pod."
+        for each in status.get("conditions", ()):
+            if each["type"] == "DisruptionTarget" and each["status"] == "True":
+                return each.get("reason") or "Disrupted", each.get("message") or "the cluster ended the pod."
+        return None
+
+    @property
+    def complaint(self) -> tuple[str, str] | None:
+        """Why it does not run yet, in the cluster's own words: a reason and a sentence."""
+        waiting = self._container.get("waiting") or {}
+        if waiting.get("reason") and waiting["reason"] not in {"ContainerCreating", "PodInitializing"}:
+            return waiting["reason"], waiting.get("message") or waiting["reason"]
+        for each in self.manifest.get("status", {}).get("conditions", ()):
+            if each["type"] == "PodScheduled" and each["status"] == "False":
+                return each.get("reason") or "Unschedulable", each.get("message") or "no node takes the pod."
+        return None
+
+    @property
+    def _container(self) -> Mapping[str, Any]:
+        statuses = self.manifest.get("status", {}).get("containerStatuses") or [{}]
+        state: Mapping[str, Any] = statuses[0].get("state") or {}
+        return state
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All that a decision about a job rests on."""
+
+    job: Job
+    now: datetime
+    child: Child | None = None
+    """The Job of the attempt that is under way; None if it has none, or it is gone."""
+    pods: tuple[Pod, ...] = ()
+    complaints: tuple[tuple[str, str], ...] = ()
+    """Why pods could not even be created, in the cluster's words: reasons and sentences."""
+    progress: "Trained | None" = None
+    invalid: str | None = None
+    """What only the operator knows to be wrong with the spec."""
+    never: str | None = None
+    """Why the queue could not start it even if nothing else ran."""
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt that is under way."""
+        return self.job.status.attempt
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How far a running job is, as its first worker said when it was last asked."""
+
+    at: datetime
+    state: str
+    epochs: int
+    planned: int
+    seconds_per_epoch: float | None = None
+    loss: float | None = None
+    accuracy: float | None = None
+    epoch_seconds: tuple[float, ...] = ()
+    """The seconds of each epoch seen so far."""
