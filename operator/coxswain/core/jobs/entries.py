@@ -1,0 +1,85 @@
+"""From a job whose last attempt has ended to its entry in the ledger."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from coxswain.core.api.status import Attempt, parse_time
+from coxswain.core.cost import Prices
+from coxswain.core.demand import demand_of
+from coxswain.core.expand import PlannedJob, PlannedRun
+from coxswain.core.families import family_of, fields_of
+from coxswain.core.jobs.view import RUN_ANNOTATION, Job
+from coxswain.core.ledger.entry import Entry
+from coxswain.core.observing import observe
+from coxswain.core.verdict import Verdict
+
+
+def entry_of(
+    job: Job, verdict: Verdict, *, ended: datetime, node_type: str, prices: Prices, load: float | None
+) -> Entry:
+    """What the ledger keeps of a job; `load` is how many jobs the cluster ran meanwhile, this one included."""
+    attempt = job.status.attempts[-1]
+    seconds = max((ended - attempt.start_time).total_seconds(), 0.0)
+    observation = observe(
+        job.experiment[0] if job.experiment else "",
+        run_of(job),
+        PlannedJob(job.name, job.effective),
+        verdict,
+        attempt=attempt.number,
+        began=attempt.start_time,
+        seconds=seconds,
+        wait=max((attempt.start_time - job.created).total_seconds(), 0.0),
+        load=load,
+    )
+    responses = dict(observation.responses)
+    launch = _launch_seconds(attempt, verdict)
+    for name in ("duration", "startup"):
+        if verdict.word and name in responses:
+            responses[name] += launch
+    responses["money"] = prices.of_run(demand_of(job.effective).reserved, responses.get("duration", seconds))
+    return Entry(
+        uid=job.uid,
+        family=family_of(job.namespace, job.effective, node_type),
+        experiment_uid=job.experiment[1] if job.experiment else None,
+        fields=fields_of(job.effective),
+        observation=replace(observation, responses=responses),
+    )
+
+
+def run_of(job: Job) -> PlannedRun:
+    """Which run of its experiment the job is; a job by itself is a run without factors."""
+    told: dict[str, Any] = json.loads(job.manifest["metadata"].get("annotations", {}).get(RUN_ANNOTATION) or "{}")
+    return PlannedRun(
+        name=told.get("run", job.name),
+        row=told.get("row", 0),
+        replicate=told.get("replicate", 0),
+        block=told.get("block", 0),
+        settings=told.get("settings", {}),
+        jobs=(),
+    )
+
+
+def load_during(start: datetime, end: datetime, others: Iterable[tuple[datetime, datetime]]) -> float:
+    """How many jobs ran on average in a span of time, the one that it belongs to included."""
+    span = (end - start).total_seconds()
+    if span <= 0:
+        return 1.0
+    shared = sum(
+        max((min(end, theirs_end) - max(start, theirs_start)).total_seconds(), 0.0)
+        for theirs_start, theirs_end in others
+    )
+    return 1.0 + shared / span
+
+
+def _launch_seconds(attempt: Attempt, verdict: Verdict) -> float:
+    """From the moment the job had its place to the start of its first worker: placing, pulling, starting the pod.
+
+    To the user that is a part of how long the job takes, but the worker cannot know of it.
+    """
+    started = verdict.word.get("startedAt")
+    if not started:
+        return 0.0
+    return max((parse_time(started) - attempt.start_time).total_seconds(), 0.0)

@@ -1,0 +1,200 @@
+"""TrainingJobs on the cluster: gather what is seen of one, let it be decided, carry the decision out."""
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+from coxswain.core.api.status import JobStatus
+from coxswain.core.demand import demand_of
+from coxswain.core.jobs import actions
+from coxswain.core.jobs.entries import entry_of, load_during
+from coxswain.core.jobs.life import Decision, decide
+from coxswain.core.jobs.view import FINALIZER, Child, Job, Pod, Snapshot, Trained
+from coxswain.core.ledger.entry import Entry
+from coxswain.core.manifests import Attempt, batch_job, needs_service, secret, service
+from coxswain.core.manifests.attempt import ATTEMPT_LABEL, JOB_LABEL
+from coxswain.core.workloads import problem_of
+from coxswain.shell.cache import Cache, Key
+from coxswain.shell.cluster import BATCH_JOBS, EVENTS, JOBS, NODES, PODS, SECRETS, SERVICES, Cluster, Manifest, Resource
+from coxswain.shell.errors import AlreadyExists, Unavailable
+from coxswain.shell.events import Recorder
+from coxswain.shell.logs import about
+from coxswain.shell.settings import Settings
+
+# A Job that has no pods after this long is asked why.
+_CREATION_SECONDS = 3.0
+NODE_TYPE = "node.kubernetes.io/instance-type"
+
+
+class Records(Protocol):
+    """Where observations are kept."""
+
+    async def append(self, entry: Entry) -> None:
+        """Keep an observation; the same again changes nothing."""
+
+
+class Jobs:
+    """Looks after every TrainingJob, one at a time."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        cache: Cache,
+        settings: Settings,
+        ledger: Records,
+        recorder: Recorder,
+        *,
+        progress: Callable[[str], Trained | None],
+        never: Callable[[Key], str | None],
+    ) -> None:
+        self._cluster, self._cache, self._settings = cluster, cache, settings
+        self._ledger, self._recorder = ledger, recorder
+        self._progress, self._never = progress, never
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        """Do what is due for a job; gives the time to look again if nothing happens before."""
+        manifest = self._cache.get(JOBS, key)
+        if manifest is None:
+            self._cache.forget_pods(key)
+            return None
+        snapshot = await self._gather(Job(manifest))
+        decision = decide(snapshot)
+        await self._carry_out(snapshot, decision)
+        return decision.wake_at
+
+    async def _gather(self, job: Job) -> Snapshot:
+        key = (job.namespace, job.name)
+        attempt = job.status.attempt
+        now = datetime.now(UTC)
+        if attempt is None:
+            invalid = None if job.problem else problem_of(job.spec)
+            return Snapshot(job, now, invalid=invalid, never=self._never(key))
+        manifest = self._cache.get(BATCH_JOBS, (job.namespace, attempt.job_name))
+        if attempt.jobUID and (manifest is None or manifest["metadata"]["uid"] != attempt.jobUID):
+            # Only the server knows for sure that a Job is gone.
+            manifest = await self._cluster.find(BATCH_JOBS, job.namespace, attempt.job_name)
+        child = Child(manifest) if manifest else None
+        if child is not None and child.ended:
+            await self._read_pods(job, attempt.number)
+        pods = [Pod(pod) for pod in self._cache.pods_of(key)]
+        mine = tuple(sorted((pod for pod in pods if pod.attempt == attempt.number), key=lambda pod: pod.index))
+        complaints: tuple[tuple[str, str], ...] = ()
+        waited = (now - attempt.start_time).total_seconds()
+        if child and not child.ended and len(mine) < job.pod_count and waited > _CREATION_SECONDS:
+            complaints = await self._complaints(child, job.namespace)
+        return Snapshot(job, now, child, mine, complaints, self._progress(job.uid))
+
+    async def _read_pods(self, job: Job, attempt: int) -> None:
+        """See the pods of an attempt that has ended as they are now: the watch may still lag its Job's."""
+        selector = f"{JOB_LABEL}={job.name},{ATTEMPT_LABEL}={attempt}"
+        for pod in await self._cluster.list(PODS, job.namespace, labelSelector=selector):
+            self._cache.put(PODS, pod)
+
+    async def _complaints(self, child: Child, namespace: str) -> tuple[tuple[str, str], ...]:
+        found = await self._cluster.list(EVENTS, namespace, fieldSelector=f"involvedObject.uid={child.uid}")
+        warnings = [event for event in found if event.get("type") == "Warning"]
+        return tuple((event.get("reason") or "Warning", event.get("message") or "") for event in warnings)
+
+    async def _carry_out(self, seen: Snapshot, decision: Decision) -> None:
+        job = seen.job
+        status = decision.status
+        for action in decision.actions:
+            about(job.manifest).info("%s", _told(action))
+            match action:
+                case actions.Launch():
+                    status = await self._launch(job, status)
+                case actions.TakeDown(job_name):
+                    child = await self._cluster.merge(BATCH_JOBS, job.namespace, job_name, {"spec": {"suspend": True}})
+                    self._cache.put(BATCH_JOBS, child)
+                case actions.Record():
+                    await self._ledger.append(self._entry(seen, action))
+                    self._cache.forget_pods((job.namespace, job.name))
+                case actions.DropHelpers(job_name):
+                    await self._drop_helpers(job, job_name)
+                case actions.Release():
+                    await self._release(job)
+                    return
+                case actions.Remove():
+                    await self._cluster.delete(JOBS, job.namespace, job.name, uid=job.uid)
+                    return
+        await self._write(job, status)
+        for note in decision.notes:
+            await self._recorder.emit(job.manifest, note.reason, note.message, warning=note.warning)
+
+    async def _write(self, job: Job, status: JobStatus) -> None:
+        rendered = status.render()
+        if rendered == job.manifest.get("status"):
+            return
+        written = await self._cluster.replace(JOBS, {**job.manifest, "status": rendered}, "status")
+        self._cache.put(JOBS, written)
+        if status.state != job.status.state:
+            about(job.manifest).info("%s", status.state)
+
+    async def _launch(self, job: Job, status: JobStatus) -> JobStatus:
+        """Create what an attempt needs, its Job last, and record which Job it is."""
+        begun = status.attempts[-1]
+        image = job.spec.workload.image or getattr(self._settings.images, job.spec.engine.lower())
+        attempt = Attempt(job.name, job.uid, begun.number, job.effective, image, self._settings.gpu_resource)
+        address = None
+        if needs_service(attempt.spec):
+            created = await self._create(SERVICES, job, service(attempt))
+            address = created["spec"]["clusterIP"]
+        if attempt.spec.engine == "Spark":
+            await self._create(SECRETS, job, secret(attempt, secrets.token_urlsafe(32)))
+        child = await self._create(BATCH_JOBS, job, batch_job(attempt, address))
+        self._cache.put(BATCH_JOBS, child)
+        recorded = begun.model_copy(update={"jobUID": child["metadata"]["uid"]})
+        return status.model_copy(update={"attempts": (*status.attempts[:-1], recorded)})
+
+    async def _create(self, resource: Resource, job: Job, manifest: Manifest) -> Manifest:
+        """Create an object of a job; one that is there already counts only if it belongs to this very job."""
+        name = manifest["metadata"]["name"]
+        try:
+            return await self._cluster.create(resource, job.namespace, manifest)
+        except AlreadyExists:
+            found = await self._cluster.get(resource, job.namespace, name)
+            owners = {owner["uid"] for owner in found["metadata"].get("ownerReferences", ())}
+            if job.uid not in owners:
+                kind = resource.kind
+                raise Unavailable(409, f"{kind} {name} belongs to something else; it has to go first.") from None
+            return found
+
+    async def _drop_helpers(self, job: Job, name: str) -> None:
+        if demand_of(job.effective).pods > 1:
+            await self._cluster.delete(SERVICES, job.namespace, name)
+        if job.spec.engine == "Spark":
+            await self._cluster.delete(SECRETS, job.namespace, name)
+
+    async def _release(self, job: Job) -> None:
+        left = [name for name in job.manifest["metadata"].get("finalizers", ()) if name != FINALIZER]
+        version = job.manifest["metadata"]["resourceVersion"]
+        patch = {"metadata": {"finalizers": left, "resourceVersion": version}}
+        self._cache.put(JOBS, await self._cluster.merge(JOBS, job.namespace, job.name, patch))
+
+    def _entry(self, seen: Snapshot, action: actions.Record) -> Entry:
+        job, attempt = seen.job, seen.job.status.attempts[-1]
+        others = [Job(manifest) for manifest in self._cache.all(JOBS) if manifest["metadata"]["uid"] != job.uid]
+        spans = [
+            (theirs.start_time, theirs.completion_time or seen.now)
+            for other in others
+            for theirs in other.status.attempts
+        ]
+        return entry_of(
+            job,
+            action.verdict,
+            ended=seen.now,
+            node_type=self._node_type(seen),
+            prices=self._settings.prices.table,
+            load=load_during(attempt.start_time, seen.now, spans),
+        )
+
+    def _node_type(self, seen: Snapshot) -> str:
+        """The type of node that the first worker ran on."""
+        node = self._cache.get(NODES, ("", seen.pods[0].node)) if seen.pods and seen.pods[0].node else None
+        return (node["metadata"].get("labels") or {}).get(NODE_TYPE, "") if node else ""
+
+
+def _told(action: actions.Action) -> str:
+    words = [type(action).__name__, *(str(value) for value in vars(action).values() if isinstance(value, (str, int)))]
+    return " ".join(words)

@@ -1,0 +1,230 @@
+"""The operator as a whole: what it knows, what wakes it, and the loops that keep it going.
+
+    watches ──▶ cache, wake-ups ──▶ workers: gather, decide (coxswain.core), apply
+    resync  ──▶ lists everything, so that nothing missed stays missed
+    scraper ──▶ progress of running jobs
+
+Only the one that leads writes anything; the others keep their caches warm and wait.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+from coxswain.core.jobs.view import Job
+from coxswain.core.manifests.attempt import JOB_LABEL
+from coxswain.shell.cache import Cache, Key, key_of
+from coxswain.shell.cluster import BATCH_JOBS, EXPERIMENTS, JOBS, NODES, PODS, Cluster, Manifest, Resource, connected
+from coxswain.shell.errors import ApiError, Conflict
+from coxswain.shell.events import Recorder
+from coxswain.shell.health import Health
+from coxswain.shell.jobs import Jobs
+from coxswain.shell.leader import Leader
+from coxswain.shell.ledger import Ledger
+from coxswain.shell.metrics import Metrics
+from coxswain.shell.progress import ProgressWatch
+from coxswain.shell.queues import Queues
+from coxswain.shell.scraping import new_session
+from coxswain.shell.settings import Settings
+from coxswain.shell.wakeups import Wakeups
+
+_log = logging.getLogger("coxswain")
+WATCHED = (JOBS, EXPERIMENTS, BATCH_JOBS, PODS, NODES)
+OURS = {BATCH_JOBS: JOB_LABEL, PODS: JOB_LABEL}
+"""Of these kinds only the objects with this label are ours."""
+
+
+class Kind(Enum):
+    """What can be woken."""
+
+    JOB = "job"
+    EXPERIMENT = "experiment"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True)
+class Wake:
+    """Something to look at; a queue has no namespace."""
+
+    kind: Kind
+    namespace: str
+    name: str
+
+
+class Operator:
+    """Everything the operator is made of."""
+
+    def __init__(self, cluster: Cluster, settings: Settings, metrics: Metrics) -> None:
+        self.settings, self.metrics, self.cluster = settings, metrics, cluster
+        self.health = Health(settings.resync_seconds)
+        self.cache = Cache()
+        self.wakeups: Wakeups[Wake] = Wakeups()
+        self.ledger = Ledger(cluster, settings.namespaces or None)
+        recorder = Recorder(cluster)
+        self.queues = Queues(cluster, self.cache, settings, recorder)
+        self.progress = ProgressWatch(self.cache, settings.scrape, metrics)
+        self.jobs = Jobs(
+            cluster,
+            self.cache,
+            settings,
+            self.ledger,
+            recorder,
+            progress=self.progress.of,
+            never=self.queues.never,
+        )
+        self.leader = Leader(cluster, settings.lease, f"{socket.gethostname()}-{os.getpid()}")
+
+    def seen(self, resource: Resource, manifest: Manifest, *, gone: bool) -> None:
+        """A watch tells of an object."""
+        self.health.watch_spoke()
+        if gone:
+            self.cache.drop(resource, manifest)
+        elif not self.cache.put(resource, manifest):
+            return
+        self._wake_for(resource, manifest)
+
+    def _wake_for(self, resource: Resource, manifest: Manifest) -> None:
+        namespace, name = key_of(manifest)
+        if resource == JOBS:
+            self.wakeups.wake(Wake(Kind.JOB, namespace, name))
+            self.wakeups.wake(Wake(Kind.QUEUE, "", manifest["spec"].get("queueName") or "default"))
+            owner = Job(manifest).experiment
+            if owner is not None:
+                self.wakeups.wake(Wake(Kind.EXPERIMENT, namespace, owner[0]))
+        elif resource == EXPERIMENTS:
+            self.wakeups.wake(Wake(Kind.EXPERIMENT, namespace, name))
+        elif resource == NODES:
+            self._wake_queues()
+        else:
+            label = (manifest["metadata"].get("labels") or {}).get(JOB_LABEL)
+            if label:
+                self.wakeups.wake(Wake(Kind.JOB, namespace, label))
+
+    def _wake_queues(self) -> None:
+        for queue in self.settings.queues:
+            self.wakeups.wake(Wake(Kind.QUEUE, "", queue.name))
+
+    async def resync(self) -> None:
+        """See everything as it is, and look at it again."""
+        missed = 0
+        for resource in WATCHED:
+            began = time.monotonic()
+            for namespace in self._namespaces(resource):
+                listed = await self.cluster.list(resource, namespace, labelSelector=OURS.get(resource, ""))
+                for key in self.cache.replace(resource, listed, began, namespace):
+                    missed += 1
+                    manifest = self.cache.get(resource, key)
+                    if manifest is not None:
+                        self._wake_for(resource, manifest)
+        await self.ledger.compact(self.settings.ledger.keep_per_family, self._live())
+        await self.queues.look_around()
+        for manifest in self.cache.all(JOBS):
+            if not Job(manifest).status.finished or Job(manifest).has_finalizer:
+                self._wake_for(JOBS, manifest)
+        for manifest in self.cache.all(EXPERIMENTS):
+            self._wake_for(EXPERIMENTS, manifest)
+        self._wake_queues()
+        self.health.resynced(missed=missed)
+        self.metrics.show_jobs(Counter(Job(manifest).status.state for manifest in self.cache.all(JOBS)))
+
+    def _live(self) -> set[str]:
+        return {manifest["metadata"]["uid"] for kind in (JOBS, EXPERIMENTS) for manifest in self.cache.all(kind)}
+
+    def _namespaces(self, resource: Resource) -> tuple[str | None, ...]:
+        return self.settings.namespaces if resource.namespaced and self.settings.namespaces else (None,)
+
+    async def run(self) -> None:
+        """Wait for the lead, then work until cancelled."""
+        self.health.standing_by()
+        await self.leader.acquire()
+        self.health.started()
+        self.metrics.leader.set(1)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.leader.hold())
+                await self.resync()
+                tasks.create_task(self._every(self.settings.resync_seconds, self.resync))
+                tasks.create_task(self._scrape())
+                for _ in range(self.settings.workers):
+                    tasks.create_task(self._work())
+        finally:
+            self.metrics.leader.set(0)
+            await self.leader.release()
+
+    async def _work(self) -> None:
+        while True:
+            wake, waited = await self.wakeups.next()
+            self.metrics.work_queue_wait.observe(waited)
+            self.metrics.work_queue_length.set(len(self.wakeups))
+            outcome = "ok"
+            with self.metrics.reconcile_duration.labels(wake.kind.value).time():
+                try:
+                    await self._look_at(wake)
+                except Conflict:
+                    outcome = "conflict"
+                    await self._refresh(wake)
+                except ApiError as error:
+                    outcome = "error"
+                    _log.warning("%s %s/%s: %s", wake.kind.value, wake.namespace, wake.name, error)
+                except Exception:  # noqa: BLE001 - one object's trouble must not stop another's work
+                    outcome = "bug"
+                    _log.exception("%s %s/%s", wake.kind.value, wake.namespace, wake.name)
+            self.wakeups.done(wake, failed=outcome != "ok")
+            self.metrics.reconciles.labels(wake.kind.value, outcome).inc()
+
+    async def _look_at(self, wake: Wake) -> None:
+        key = (wake.namespace, wake.name)
+        again: datetime | None = None
+        if wake.kind is Kind.JOB:
+            again = await self.jobs.reconcile(key)
+        elif wake.kind is Kind.QUEUE:
+            changed, again = await self.queues.admit(wake.name)
+            for namespace, name in changed:
+                self.wakeups.wake(Wake(Kind.JOB, namespace, name))
+        if again is not None:
+            self.wakeups.wake_in(wake, (again - datetime.now(UTC)).total_seconds())
+
+    async def _refresh(self, wake: Wake) -> None:
+        """What was decided upon has changed: see it as it is."""
+        resource = {Kind.JOB: JOBS, Kind.EXPERIMENT: EXPERIMENTS}.get(wake.kind)
+        if resource is None:
+            return
+        with contextlib.suppress(ApiError):
+            found = await self.cluster.find(resource, wake.namespace, wake.name)
+            if found is not None:
+                self.cache.put(resource, found)
+            elif (known := self.cache.get(resource, (wake.namespace, wake.name))) is not None:
+                self.cache.drop(resource, known)
+
+    async def _scrape(self) -> None:
+        async with new_session() as session:
+            while True:
+                await self.progress.look(session, self._progressed)
+                await asyncio.sleep(self.settings.scrape.interval_seconds)
+
+    def _progressed(self, key: Key) -> None:
+        self.wakeups.wake(Wake(Kind.JOB, *key))
+
+    async def _every(self, seconds: float, do: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await do()
+            except ApiError as error:
+                _log.warning("%s: %s", do.__name__, error)
+
+
+@contextlib.asynccontextmanager
+async def operator(settings: Settings, metrics: Metrics) -> AsyncIterator[Operator]:
+    """An operator that is connected to its cluster."""
+    async with connected(metrics.observe_request) as cluster:
+        yield Operator(cluster, settings, metrics)

@@ -1,0 +1,187 @@
+"""Queues: who of those that wait may start, given what the nodes offer and what has been promised already."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from kubernetes.utils.quantity import parse_quantity
+
+from coxswain.core.demand import Demand, demand_of
+from coxswain.core.jobs.admission import Admission, Capacity, Node, Waiting, admit
+from coxswain.core.jobs.life import not_before, start
+from coxswain.core.jobs.view import FINALIZER, Job
+from coxswain.core.manifests.attempt import JOB_LABEL
+from coxswain.core.workloads import problem_of
+from coxswain.shell.cache import Cache, Key
+from coxswain.shell.cluster import JOBS, NODES, PODS, Cluster, Manifest
+from coxswain.shell.errors import Conflict, NotFound
+from coxswain.shell.events import Recorder
+from coxswain.shell.logs import about
+from coxswain.shell.settings import Queue, Settings
+
+_LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
+
+
+class Queues:
+    """Admits jobs. One pass at a time over all queues, because they may share their nodes."""
+
+    def __init__(self, cluster: Cluster, cache: Cache, settings: Settings, recorder: Recorder) -> None:
+        self._cluster, self._cache, self._settings, self._recorder = cluster, cache, settings, recorder
+        self._pass = asyncio.Lock()
+        self._others: dict[str, list[Manifest]] = {}
+        self._never: dict[Key, str] = {}
+
+    def never(self, key: Key) -> str | None:
+        """Why a job could not start even if nothing else ran, as far as the last pass found."""
+        return self._never.get(key)
+
+    async def look_around(self) -> None:
+        """See what pods that are not ours take of the nodes."""
+        if not any("auto" in (queue.cores, queue.gpus) for queue in self._settings.queues):
+            return
+        others: dict[str, list[Manifest]] = {}
+        for pod in await self._cluster.list(PODS, fieldSelector=_LIVE_PODS):
+            if JOB_LABEL not in (pod["metadata"].get("labels") or {}):
+                others.setdefault(pod["spec"]["nodeName"], []).append(pod)
+        self._others = others
+
+    async def admit(self, name: str) -> tuple[Sequence[Key], datetime | None]:
+        """One pass over a queue; gives the jobs that changed, and when to look again if nothing happens before."""
+        async with self._pass:
+            now = datetime.now(UTC)
+            jobs = [Job(manifest) for manifest in self._cache.all(JOBS)]
+            waiting = {(job.namespace, job.name): job for job in jobs if self._waits(job, name)}
+            unknown = next((queue for queue in self._settings.queues if queue.name == name), None) is None
+            if unknown:
+                known = ", ".join(queue.name for queue in self._settings.queues)
+                outcome = Admission(never=dict.fromkeys(waiting, f"there is no queue {name}; use one of {known}."))
+            else:
+                outcome = admit([_waiting(job) for job in waiting.values()], self._capacity(name, jobs), now)
+            changed = {key for key in waiting if self._never.get(key) != outcome.never.get(key)}
+            for key in waiting:
+                self._never.pop(key, None)
+            self._never |= outcome.never
+            for each in outcome.start:
+                if await self._start(waiting[each.key]):
+                    changed.add(each.key)
+            return list(changed), outcome.again_at
+
+    def _waits(self, job: Job, queue: str) -> bool:
+        return not (
+            job.deleting
+            or job.problem
+            or job.status.finished
+            or job.status.attempt
+            or job.in_kueue
+            or job.spec.suspend
+            or job.spec.queue_name != queue
+            or problem_of(job.spec)
+        )
+
+    async def _start(self, job: Job) -> bool:
+        """Fix a job's parameters and begin its next attempt, if it is still what was decided upon."""
+        metadata = job.manifest["metadata"]
+        try:
+            manifest = dict(job.manifest)
+            if not job.has_finalizer:
+                finalizers = [*metadata.get("finalizers", ()), FINALIZER]
+                patch = {"metadata": {"finalizers": finalizers, "resourceVersion": metadata["resourceVersion"]}}
+                manifest = await self._cluster.merge(JOBS, job.namespace, job.name, patch)
+                self._cache.put(JOBS, manifest)
+            status = start(Job(manifest), datetime.now(UTC))
+            written = await self._cluster.replace(JOBS, {**manifest, "status": status.render()}, "status")
+        except (Conflict, NotFound):
+            # Somebody changed or deleted it this very moment: the watch will tell, and then it is looked at again.
+            return False
+        self._cache.put(JOBS, written)
+        about(job.manifest).info("start attempt %d", status.attempts[-1].number)
+        message = f"attempt {status.attempts[-1].number} begins."
+        await self._recorder.emit(job.manifest, "Started", message)
+        return True
+
+    def _capacity(self, name: str, jobs: Iterable[Job]) -> Capacity:
+        queue = next(queue for queue in self._settings.queues if queue.name == name)
+        holding = [job for job in jobs if not job.problem and job.holds_capacity and not job.deleting]
+        mine = [job for job in holding if job.spec.queue_name == name]
+        demands = [demand_of(job.effective) for job in mine]
+        return Capacity(
+            cores=None if queue.cores == "auto" else float(queue.cores),
+            gpus=None if queue.gpus == "auto" else float(queue.gpus),
+            held_cores=sum(demand.all_cores for demand in demands),
+            held_gpus=sum(demand.all_gpus for demand in demands),
+            nodes=self._nodes(queue, holding),
+        )
+
+    def _nodes(self, queue: Queue, holding: Sequence[Job]) -> tuple[Node, ...]:
+        """The nodes as they are once every promised pod has its place; none where the queue's numbers are given."""
+        if "auto" not in {queue.cores, queue.gpus}:
+            return ()
+        gpu = self._settings.gpu_resource
+        nodes = {node.name: node for node in (_node(each, gpu) for each in self._cache.all(NODES) if _usable(each))}
+        for name, pods in self._others.items():
+            for pod in pods:
+                if name in nodes:
+                    nodes[name] = nodes[name].less(_requests(pod, gpu))
+        unplaced = {(job.namespace, job.name): demand_of(job.effective) for job in holding}
+        for pod in self._cache.all(PODS):
+            # Those of a job that is gone or over, which have not ended yet, count as well.
+            name = pod["spec"].get("nodeName")
+            if name not in nodes or pod.get("status", {}).get("phase") in {"Succeeded", "Failed"}:
+                continue
+            nodes[name] = nodes[name].less(_requests(pod, gpu))
+            owner = (pod["metadata"]["namespace"], (pod["metadata"].get("labels") or {}).get(JOB_LABEL, ""))
+            if owner in unplaced:
+                unplaced[owner] = replace(unplaced[owner], pods=unplaced[owner].pods - 1)
+        capacity = Capacity(None, None, nodes=tuple(nodes.values()))
+        for job in holding:
+            demand = unplaced[job.namespace, job.name]
+            if demand.pods > 0:
+                capacity = capacity.place(replace(_waiting(job), demand=demand)) or capacity
+        return capacity.nodes
+
+
+def _waiting(job: Job) -> Waiting:
+    return Waiting(
+        key=(job.namespace, job.name),
+        demand=demand_of(job.effective),
+        created=job.created,
+        priority=job.spec.priority,
+        deadline=job.deadline,
+        not_before=not_before(job),
+        node_selector=job.spec.node_selector or {},
+    )
+
+
+def _usable(node: Manifest) -> bool:
+    conditions = node.get("status", {}).get("conditions", ())
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return ready and not node["spec"].get("unschedulable")
+
+
+def _node(manifest: Manifest, gpu: str) -> Node:
+    offered = manifest["status"].get("allocatable", {})
+    cores, memory, gpus = (
+        _amount(offered.get("cpu")),
+        int(_amount(offered.get("memory"))),
+        int(_amount(offered.get(gpu))),
+    )
+    labels = manifest["metadata"].get("labels") or {}
+    return Node(manifest["metadata"]["name"], cores, memory, gpus, cores, memory, gpus, labels)
+
+
+def _requests(pod: Manifest, gpu: str) -> Demand:
+    wanted: list[dict[str, Any]] = [
+        each.get("resources", {}).get("requests") or {} for each in pod["spec"].get("containers", ())
+    ]
+    return Demand(
+        pods=1,
+        cores=sum(_amount(each.get("cpu")) for each in wanted),
+        memory=int(sum(_amount(each.get("memory")) for each in wanted)),
+        gpus=int(sum(_amount(each.get(gpu)) for each in wanted)),
+    )
+
+
+def _amount(quantity: str | None) -> float:
+    return float(parse_quantity(quantity or "0"))  # type: ignore[no-untyped-call]
