@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside of the pod
 _BEAT_SECONDS = 1.0
 _MOST_LAG_SECONDS = 15.0
 _RESYNC_PERIODS = 4
@@ -110,7 +111,7 @@ async def served(health: Health, port: int) -> AsyncIterator[int]:
     runner = web.AppRunner(application, access_log=None, handle_signals=False, shutdown_timeout=1.0)
     await runner.setup()
     try:
-        await web.TCPSite(runner, None, port).start()
+        await web.TCPSite(runner, _EVERYWHERE, port).start()
         yield int(runner.addresses[0][1])
     finally:
         await runner.cleanup()
