@@ -21,11 +21,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from coxswain import __version__
 from coxswain.worker.report import message, usage
 from coxswain.worker.report.contract import Failure, State, Stopped, explain
 from coxswain.worker.report.message import Epoch
@@ -45,7 +45,7 @@ class Job:
         """Set when somebody wants the job to stop."""
         self._metrics = Metrics(settings)
         self._facts: dict[str, Any] = {}
-        self._versions = {"coxswain": _version("coxswain"), "python": platform.python_version()}
+        self._versions = {"coxswain": __version__, "python": platform.python_version()}
         self._began = time.time() - usage.age_seconds()
         self._startup_seconds: float | None = None
         self._epoch_began = time.perf_counter()
@@ -236,10 +236,3 @@ def _on_sigterm(stop: threading.Event) -> Any:
 
 def _timestamp(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _version(distribution: str) -> str:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return "unknown"
