@@ -1,8 +1,9 @@
 """What the worker costs: epoch time under it divided by epoch time of the same loop in plain torch.
 
 One process: pairs of epochs in one run, the order within a pair taking turns, so that whatever else the machine does
-falls on both alike; the ratio's 95 % interval comes from the pairs' logarithms. Meanwhile the worker serves its
-metrics and somebody reads them once a second.
+falls on both alike; the ratio's 95 % interval comes from the pairs' logarithms. While it is the worker's turn it serves
+its metrics, and somebody reads them once a second. Beside the wall-clock time stands the CPU time of the whole process,
+reading and validation of one image included, on which a busy machine has less influence.
 
 Two processes: whole runs under the worker and under torchrun in turns, the mean epochs of each compared.
 
@@ -17,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -31,7 +34,7 @@ from coxswain.worker.torch.recipe import Recipe
 from coxswain.worker.torch.trainer import Trainer
 from coxswain.worker.torch.world import Place, World
 
-PAIRS = 20
+PAIRS = 30
 RUNS = 3
 EPOCHS_A_RUN = 6
 CASES = (("fashion-cnn", 2000, 28, 1), ("mobilenet", 400, 64, 3), ("shallow-cnn", 8000, 8, 1))
@@ -41,7 +44,8 @@ def run() -> None:
     """Print both comparisons; takes some ten minutes."""
     torch.set_num_threads(1)
     print("\n### One process: an epoch under the worker ÷ the same in plain torch\n")
-    print("| network | images | a step, ms | ratio | 95 % interval |\n|---|---|---|---|---|")
+    print(f"(load of the machine before: {os.getloadavg()[0]:.1f})\n")
+    print("| network | images | a step, ms | ratio of wall time (95 % interval) | of CPU time |\n|---|---|---|---|---|")
     for case in CASES:
         _one_process(_settings(*case))
     print("\n### Two processes: a mean epoch under the worker ÷ under torchrun\n")
@@ -56,37 +60,73 @@ def _settings(network: str, samples: int, side: int, channels: int) -> Settings:
     )
 
 
+@dataclass(frozen=True)
+class Turn:
+    """What one epoch took."""
+
+    wall: float
+    cpu: float
+
+
+class _UnderTheWorker:
+    """The worker's own training with its metrics, an epoch at a time."""
+
+    def __init__(self, recipe: Recipe, dataset: data.Dataset) -> None:
+        self.job = Job(Settings(metrics_host="127.0.0.1", metrics_port=0))
+        self.trainer = Trainer(recipe, dataset, World(Place(0, 1, 0, 1)), stop_wanted=lambda: False)
+        self._epochs, self._turn = self.trainer.epochs(), threading.Event()
+        threading.Thread(target=self._scrape, daemon=True).start()
+
+    def epoch(self) -> Turn:
+        """Train one epoch and record it, in the sight of somebody who reads the metrics."""
+        self._turn.set()
+        began = time.process_time()
+        epoch = next(self._epochs)
+        self.job.record(epoch, self.trainer.samples)
+        cpu = time.process_time() - began
+        self._turn.clear()
+        return Turn(epoch.seconds, cpu)
+
+    def _scrape(self) -> None:
+        while not self.job.stop.wait(1.0):
+            self._turn.wait()
+            urlopen(f"http://127.0.0.1:{self.job.metrics_port}/metrics").read()
+
+
+def _plain(loop: PlainLoop) -> Turn:
+    began = time.process_time()
+    return Turn(loop.epoch(), time.process_time() - began)
+
+
 def _one_process(settings: Settings) -> None:
     recipe = Recipe.from_settings(settings)
     dataset = data.load(recipe.dataset, recipe.samples, None, recipe.data_options)
-    job = Job(Settings(metrics_host="127.0.0.1", metrics_port=0))
-    threading.Thread(target=_scrape, args=(job,), daemon=True).start()
-    trainer = Trainer(recipe, dataset, World(Place(0, 1, 0, 1)), stop_wanted=lambda: False)
-    epochs, plain = trainer.epochs(), PlainLoop(recipe, dataset)
-
-    def under_the_worker() -> float:
-        epoch = next(epochs)
-        job.record(epoch, trainer.samples)
-        return epoch.seconds
-
-    ratios, theirs = [], 0.0
+    single = data.Part(dataset.validation.images[:1], dataset.validation.labels[:1])
+    worker, loop = _UnderTheWorker(recipe, replace(dataset, validation=single)), PlainLoop(recipe, dataset)
+    pairs = []
     for pair in range(PAIRS + 1):
         if pair % 2:
-            ours, theirs = under_the_worker(), plain.epoch()
+            ours, theirs = worker.epoch(), _plain(loop)
         else:
-            theirs, ours = plain.epoch(), under_the_worker()
-        if pair:  # the first pair warms up
-            ratios.append(math.log(ours / theirs))
-    job.stop.set()
-    mean, half = statistics.mean(ratios), stats.t.ppf(0.975, PAIRS - 1) * stats.sem(ratios)
+            theirs, ours = _plain(loop), worker.epoch()
+        pairs.append((ours, theirs))
+    worker.job.stop.set()
+    timed = pairs[1:]  # the first one warms up
+    step = (
+        1000
+        * statistics.median(theirs.wall for _, theirs in timed)
+        / math.ceil(worker.trainer.samples / recipe.batch_size)
+    )
+    wall = _ratio([math.log(ours.wall / theirs.wall) for ours, theirs in timed])
+    cpu = _ratio([math.log(ours.cpu / theirs.cpu) for ours, theirs in timed])
+    side = recipe.data_options.image_size
+    print(f"| {recipe.network} | {side} × {side} | {step:.2f} | {wall} | {cpu} |", flush=True)
+
+
+def _ratio(logarithms: Sequence[float]) -> str:
+    mean, half = statistics.mean(logarithms), stats.t.ppf(0.975, PAIRS - 1) * stats.sem(logarithms)
     low, middle, high = (math.exp(value) for value in (mean - half, mean, mean + half))
-    side, step = recipe.data_options.image_size, 1000 * theirs / math.ceil(trainer.samples / recipe.batch_size)
-    print(f"| {recipe.network} | {side} × {side} | {step:.2f} | {middle:.4f} | {low:.4f} to {high:.4f} |", flush=True)
-
-
-def _scrape(job: Job) -> None:
-    while not job.stop.wait(1.0):
-        urlopen(f"http://127.0.0.1:{job.metrics_port}/metrics").read()
+    return f"{middle:.4f} ({low:.4f} to {high:.4f})"
 
 
 def _two_processes(settings: Settings) -> None:
