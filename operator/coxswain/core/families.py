@@ -8,6 +8,7 @@ namespace records can reach this one's forecasts.
 import hashlib
 import json
 from dataclasses import astuple, dataclass
+from functools import cached_property
 
 from coxswain.core.api.fields import leaves, level_of
 from coxswain.core.api.job import Ingest, JobSpec, SparkResources
@@ -38,7 +39,7 @@ class Family:
     node_type: str
     """The type of node, as the cloud calls it; empty where nodes have none."""
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A short hash that names the family for good and fits into a label."""
         return hashlib.sha256(json.dumps(astuple(self)).encode()).hexdigest()[:_KEY_LENGTH]

@@ -25,7 +25,8 @@ Observer = Callable[[str, str, int, float], None]
 FIELD_MANAGER = "coxswain"
 _PAGE = 500
 _TIMEOUT_SECONDS = 30
-_MERGE, _APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
+_JSON, _MERGE, _APPLY = "application/json", "application/merge-patch+json", "application/apply-patch+yaml"
+_METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,15 @@ class Cluster:
         except NotFound:
             return None
 
-    async def list(self, resource: Resource, namespace: str | None = None, **selectors: str) -> list[Manifest]:
-        """All objects of a kind; selectors are `labelSelector` and `fieldSelector`."""
+    async def list(
+        self, resource: Resource, namespace: str | None = None, *, metadata_only: bool = False, **selectors: str
+    ) -> list[Manifest]:
+        """All objects of a kind, or their metadata alone; selectors are `labelSelector` and `fieldSelector`."""
         query: dict[str, Any] = {**selectors, "limit": _PAGE}
+        accept = _METADATA if metadata_only else _JSON
         found: list[Manifest] = []
         while True:
-            page = await self._request("GET", resource, resource.path(namespace), query, verb="LIST")
+            page = await self._request("GET", resource, resource.path(namespace), query, verb="LIST", accept=accept)
             found += page["items"]
             following = page["metadata"].get("continue")
             if not following:
@@ -152,12 +156,13 @@ class Cluster:
         query: Mapping[str, Any] | None = None,
         body: Manifest | None = None,
         *,
-        content: str = "application/json",
+        content: str = _JSON,
+        accept: str = _JSON,
         verb: str | None = None,
     ) -> Manifest:
         began = time.monotonic()
         status = 0
-        headers = {"Accept": "application/json", "Content-Type": content}
+        headers = {"Accept": accept, "Content-Type": content}
         path = f"{path}?{urlencode(query)}" if query else path
         try:
             prepared = await self.api.param_serialize(

@@ -17,6 +17,9 @@ from coxswain.core.factors import Level
 from coxswain.core.families import Family
 from coxswain.core.observations import Observation
 
+Key = tuple[str, str]
+"""Namespace and UID of an entry: UIDs in different namespaces have nothing to do with each other."""
+
 # What can be part of an object's name, as a UID of Kubernetes can.
 _UID = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
 
@@ -38,6 +41,11 @@ class Entry:
     def __post_init__(self) -> None:
         if not _UID.match(self.uid):
             raise InputError(f"the UID {self.uid[:70]!r} cannot name an object; use small letters, digits and hyphens.")
+
+    @property
+    def key(self) -> Key:
+        """What makes the entry unique."""
+        return self.family.namespace, self.uid
 
     @property
     def job(self) -> str:
