@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test lint unit test-cluster cluster cluster-down bench crds requirements
+.PHONY: help setup demo test lint unit test-cluster cluster cluster-down bench crds chart requirements
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
@@ -55,6 +55,9 @@ bench: $(READY) ## measure how fast things are
 
 crds: $(READY) ## copy the spec of a job into the template of an experiment
 	@$(BIN)/python -m tests.contract.crds
+
+chart: $(READY) ## copy the CRDs into the Helm chart, and what settings may be into its schema
+	@PYTHONPATH=operator $(BIN)/python -m tests.contract.chart
 
 # Everything at once first, so that the smaller files agree with it.
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

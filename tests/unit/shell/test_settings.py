@@ -1,15 +1,20 @@
 """Settings from a file and flags: defaults, overrides, and one sentence for whatever cannot be used."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
 
 from coxswain.core import cost
 from coxswain.core.errors import InputError
 from coxswain.shell import settings
 from coxswain.shell.settings import LogFormat
 
+PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 IMAGES = {"torch": "registry/torch:1", "spark": "registry/spark:1"}
 
 
@@ -95,3 +100,28 @@ def test_a_file_that_holds_no_settings_is_refused(tmp_path: Path, text: str | No
         path.write_text(text)
     with pytest.raises(InputError, match=complaint):
         settings.from_command_line(["--settings", str(path)])
+
+
+def paths(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Every setting, with its default as the page writes it."""
+    for info in model.model_fields.values():
+        inner = [kind for kind in (info.annotation, *get_args(info.annotation)) if isinstance(kind, type)]
+        models = [kind for kind in inner if issubclass(kind, BaseModel)]
+        for kind in models:
+            yield from ((f"{info.alias}.{path}", default) for path, default in paths(kind))
+        if isinstance(info.default, tuple):
+            yield str(info.alias), "`[]`" if not info.default else "one, `default`"
+        elif not models:
+            yield str(info.alias), written(info.default)
+
+
+def written(default: Any) -> str:
+    if default is PydanticUndefined:
+        return ""
+    return f"`{default}`" if isinstance(default, str) else str(default).removesuffix(".0")
+
+
+def test_the_page_lists_every_setting_with_its_default() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \| [^|]* \| ([^|]*) \|", PAGE.read_text(), re.MULTILINE)
+    listed = {name: default.strip().replace("required", "") for name, default in rows}
+    assert listed == dict(paths(settings.Settings))
