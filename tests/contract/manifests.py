@@ -139,6 +139,7 @@ EXPERIMENT: Manifest = {
             "alpha": 0.05,
         },
         "budget": {"cost": 20, "duration": "4h"},
+        "learnFrom": {"configMap": "measured", "key": "last-year.csv", "nodeType": "n2-standard-4"},
         "maxFailedRuns": 3,
         "suspend": False,
         "ttlSecondsAfterFinished": 86400,

@@ -108,6 +108,7 @@ TRANSITIONS = (
             {"suspend": True},
             {"maxFailedRuns": 4},
             {"budget": LEFT_OUT},
+            {"learnFrom.configMap": "measured-again"},
             {"analysis.interactions": 1},
             {"ttlSecondsAfterFinished": 1},
         )

@@ -11,6 +11,7 @@ import typer
 from coxswain.cli.analyze import analyze
 from coxswain.cli.design import design
 from coxswain.cli.fit import fit
+from coxswain.cli.ledger import app as ledger
 from coxswain.cli.predict import predict
 from coxswain.cli.queue import queue
 from coxswain.cli.run import run
@@ -33,6 +34,7 @@ def _root() -> None:
 app.command()(analyze)
 app.command()(design)
 app.command()(fit)
+app.add_typer(ledger, name="ledger")
 app.command()(predict)
 app.command()(queue)
 app.command()(run)

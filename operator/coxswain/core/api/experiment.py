@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from coxswain.core.api.design import MOST_RUNS, DesignOptions, FactorSpec, ResponseName
 from coxswain.core.api.job import JobSpec
-from coxswain.core.api.values import Model, Seconds, Seed, Ttl, distinct
+from coxswain.core.api.values import Model, ObjectName, Seconds, Seed, Ttl, distinct
 from coxswain.core.factors import letters
 
 MEASURED_RESPONSES = ("duration", "accuracy", "loss", "samplesPerSecond", "startup", "wait", "money")
@@ -93,6 +93,14 @@ class Budget(Model):
         return self
 
 
+class LearnFrom(Model):
+    """Measurements made elsewhere, as a CSV table in a ConfigMap of the same namespace."""
+
+    config_map: ObjectName
+    key: str = Field("data.csv", pattern=r"^[a-zA-Z0-9._-]+$", max_length=253)
+    node_type: str | None = Field(None, pattern=r"^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$", max_length=63)
+
+
 class ExperimentSpec(Model):
     """What is varied, by which design, on which job, and how the runs are made and analysed."""
 
@@ -103,6 +111,7 @@ class ExperimentSpec(Model):
     arrivals: Arrivals | None = None
     analysis: AnalysisOptions = AnalysisOptions()
     budget: Budget | None = None
+    learn_from: LearnFrom | None = None
     max_failed_runs: int = Field(3, ge=0, le=10000)
     suspend: bool = False
     ttl_seconds_after_finished: Ttl | None = None

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from coxswain.core.api import TrainingExperiment, TrainingJob, parse_job
 from coxswain.core.api.experiment import MEASURED_RESPONSES
 from coxswain.core.api.fields import CONCURRENCY, EXTRA, FIELDS, Kind, kind_of, with_value
 from coxswain.core.api.job import JobSpec
-from coxswain.core.api.parsing import API_VERSION, parse_job
+from coxswain.core.api.parsing import API_VERSION
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
 from coxswain.core.families import family_of, fields_of
@@ -39,6 +40,15 @@ class Like:
     node_type: str = ""
     factors: Mapping[str, str] = field(default_factory=dict)
     """Further names for columns: an experiment's factors, with the fields that they set."""
+
+    @classmethod
+    def of(cls, described: TrainingJob | TrainingExperiment, node_type: str) -> "Like":
+        """Like a job, or like the runs of an experiment; an experiment may say itself on which type of node."""
+        if isinstance(described, TrainingJob):
+            return cls(described.spec, node_type)
+        spec = described.spec
+        own = spec.learn_from.node_type if spec.learn_from else None
+        return cls(spec.template.spec, own or node_type, {factor.name: factor.field for factor in spec.factors})
 
 
 class Measurements:
