@@ -26,6 +26,10 @@ def register(registry: kopf.OperatorRegistry, operator: Operator) -> None:
         for resource, label in OURS.items():
             settings.watching.label_selectors[resource.group, resource.plural] = label
 
+    @kopf.on.login(registry=registry)
+    async def login(**arguments: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_with_service_account(**arguments) or kopf.login_with_kubeconfig(**arguments)
+
     def tell(resource: Resource, event: kopf.RawEvent) -> None:
         manifest: Manifest = dict(event["object"])
         operator.seen(resource, manifest, gone=event["type"] == "DELETED")

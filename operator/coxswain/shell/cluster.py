@@ -86,7 +86,7 @@ class Cluster:
         found: list[Manifest] = []
         while True:
             page = await self._request("GET", resource, resource.path(namespace), query, verb="LIST", accept=accept)
-            found += page["items"]
+            found += page["items"] or ()
             following = page["metadata"].get("continue")
             if not following:
                 return found

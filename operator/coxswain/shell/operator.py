@@ -15,9 +15,11 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from multiprocessing import get_context
 from typing import Any
 
 from coxswain.core.jobs.view import Job
@@ -26,6 +28,7 @@ from coxswain.shell.cache import Cache, Key, key_of
 from coxswain.shell.cluster import BATCH_JOBS, EXPERIMENTS, JOBS, NODES, PODS, Cluster, Manifest, Resource, connected
 from coxswain.shell.errors import ApiError, Conflict
 from coxswain.shell.events import Recorder
+from coxswain.shell.experiments import Experiments
 from coxswain.shell.health import Health
 from coxswain.shell.jobs import Jobs
 from coxswain.shell.leader import Leader
@@ -81,6 +84,8 @@ class Operator:
             progress=self.progress.of,
             never=self.queues.never,
         )
+        self._processes = ProcessPoolExecutor(settings.model_processes, mp_context=get_context("spawn"))
+        self.experiments = Experiments(cluster, self.cache, self.ledger, recorder, self._processes)
         self.leader = Leader(cluster, settings.lease, f"{socket.gethostname()}-{os.getpid()}")
 
     def seen(self, resource: Resource, manifest: Manifest, *, gone: bool) -> None:
@@ -158,6 +163,7 @@ class Operator:
                     tasks.create_task(self._work())
         finally:
             self.metrics.leader.set(0)
+            self._processes.shutdown(wait=False, cancel_futures=True)
             await self.leader.release()
 
     async def _work(self) -> None:
@@ -185,13 +191,25 @@ class Operator:
         key = (wake.namespace, wake.name)
         again: datetime | None = None
         if wake.kind is Kind.JOB:
+            before = self.cache.get(JOBS, key)
             again = await self.jobs.reconcile(key)
-        elif wake.kind is Kind.QUEUE:
+            self._wake_after(JOBS, key, before)
+        elif wake.kind is Kind.EXPERIMENT:
+            before = self.cache.get(EXPERIMENTS, key)
+            again = await self.experiments.reconcile(key)
+            self._wake_after(EXPERIMENTS, key, before)
+        else:
             changed, again = await self.queues.admit(wake.name)
             for namespace, name in changed:
                 self.wakeups.wake(Wake(Kind.JOB, namespace, name))
         if again is not None:
             self.wakeups.wake_in(wake, (again - datetime.now(UTC)).total_seconds())
+
+    def _wake_after(self, resource: Resource, key: Key, before: Manifest | None) -> None:
+        """What was just written is no news to the watch any more, but may call for the next step."""
+        after = self.cache.get(resource, key)
+        if after is not None and after is not before:
+            self._wake_for(resource, after)
 
     async def _refresh(self, wake: Wake) -> None:
         """What was decided upon has changed: see it as it is."""

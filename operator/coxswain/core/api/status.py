@@ -1,4 +1,4 @@
-"""What the operator says about a job, as typed values: read back from the cluster, changed by decisions, written whole.
+"""What the operator says about jobs and experiments: read back from the cluster, changed by decisions, written whole.
 
 Times have whole seconds, as everywhere in Kubernetes. What was never set is left out.
 """
@@ -13,6 +13,8 @@ from coxswain.core.api.values import Model
 
 Side = Literal["True", "False", "Unknown"]
 JobState = Literal["Pending", "Suspended", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed"]
+
+ExperimentState = Literal["Pending", "Running", "Suspended", "Analysing", "Succeeded", "Failed"]
 
 COMPLETE, FAILED, SUSPENDED, ADMITTED = "Complete", "Failed", "Suspended", "Admitted"
 MODEL_READY, DEADLINE_ATTAINABLE = "ModelReady", "DeadlineAttainable"
@@ -138,33 +140,11 @@ class Columns(Part):
     adjusted: str | None = None
 
 
-class JobStatus(Part):
-    """What is known about a job."""
+class Status(Part):
+    """What is known about an object of either kind."""
 
     observed_generation: int = 0
-    state: JobState = "Pending"
     conditions: tuple[Condition, ...] = ()
-    columns: Columns | None = None
-    started_parameters: dict[str, Any] | None = None
-    forecast: Forecast | None = None
-    adjustments: tuple[Adjusted, ...] = ()
-    progress: Progress | None = None
-    result: Result | None = None
-    attempts: tuple[Attempt, ...] = ()
-    deadline_time: Moment | None = None
-    start_time: Moment | None = None
-    completion_time: Moment | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the job has ended for good."""
-        return self.state in {"Succeeded", "Failed"}
-
-    @property
-    def attempt(self) -> Attempt | None:
-        """The attempt that is under way."""
-        last = self.attempts[-1] if self.attempts else None
-        return last if last is not None and last.completion_time is None else None
 
     def condition(self, kind: str) -> Condition | None:
         """The condition of a type."""
@@ -188,9 +168,122 @@ class JobStatus(Part):
 
     def render(self) -> dict[str, Any]:
         """The status as the API server takes it."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=False)
+        rendered = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {name: value for name, value in rendered.items() if value not in ([], {})}
+
+
+class JobStatus(Status):
+    """What is known about a job."""
+
+    state: JobState = "Pending"
+    columns: Columns | None = None
+    started_parameters: dict[str, Any] | None = None
+    forecast: Forecast | None = None
+    adjustments: tuple[Adjusted, ...] = ()
+    progress: Progress | None = None
+    result: Result | None = None
+    attempts: tuple[Attempt, ...] = ()
+    deadline_time: Moment | None = None
+    start_time: Moment | None = None
+    completion_time: Moment | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the job has ended for good."""
+        return self.state in {"Succeeded", "Failed"}
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt that is under way."""
+        last = self.attempts[-1] if self.attempts else None
+        return last if last is not None and last.completion_time is None else None
 
 
 def parse_job_status(manifest: Mapping[str, Any]) -> JobStatus:
     """The status of a job as the cluster holds it."""
     return JobStatus.model_validate(manifest.get("status") or {})
+
+
+class DesignSummary(Part):
+    """A design in short."""
+
+    rows: int
+    runs: int
+    resolution: str | None = None
+    aliases: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Counts(Part):
+    """How many runs are in which state."""
+
+    total: int = 0
+    pending: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    lost: int = 0
+
+
+class Effect(Part):
+    """One effect on one response."""
+
+    response: str
+    term: str
+    effect: float | None = None
+    percent: float | None = None
+    p: float | None = None
+
+
+class ResponseFit(Part):
+    """How well one response is explained and predicted."""
+
+    response: str
+    r2: float | None = None
+    r2_predicted: float | None = Field(None, alias="r2Predicted")
+    model: str | None = None
+    mape_percent: float | None = None
+    coverage_percent: float | None = None
+
+
+class QueueSummary(Part):
+    """The queue as the runs saw it."""
+
+    arrivals_per_hour: float | None = None
+    mean_service_seconds: float | None = None
+    utilization: float | None = None
+    mean_wait_seconds: float | None = None
+
+
+class ExperimentColumns(Part):
+    """What `kubectl get` shows."""
+
+    runs: str | None = None
+    largest_effect: str | None = None
+    forecast: str | None = None
+
+
+class ExperimentStatus(Status):
+    """What is known about an experiment."""
+
+    state: ExperimentState = "Pending"
+    columns: ExperimentColumns | None = None
+    design_hash: str | None = None
+    design: DesignSummary | None = None
+    counts: Counts | None = None
+    effects: tuple[Effect, ...] = ()
+    fits: tuple[ResponseFit, ...] = ()
+    queue: QueueSummary | None = None
+    results: str | None = None
+    start_time: Moment | None = None
+    completion_time: Moment | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the experiment has ended."""
+        return self.state in {"Succeeded", "Failed"}
+
+
+def parse_experiment_status(manifest: Mapping[str, Any]) -> ExperimentStatus:
+    """The status of an experiment as the cluster holds it."""
+    return ExperimentStatus.model_validate(manifest.get("status") or {})

@@ -22,6 +22,7 @@ def entry_of(
 ) -> Entry:
     """What the ledger keeps of a job; `load` is how many jobs the cluster ran meanwhile, this one included."""
     attempt = job.status.attempts[-1]
+    joined = arrival_of(job) or job.created
     seconds = max((ended - attempt.start_time).total_seconds(), 0.0)
     observation = observe(
         job.experiment[0] if job.experiment else "",
@@ -31,7 +32,7 @@ def entry_of(
         attempt=attempt.number,
         began=attempt.start_time,
         seconds=seconds,
-        wait=max((attempt.start_time - job.created).total_seconds(), 0.0),
+        wait=max((attempt.start_time - joined).total_seconds(), 0.0),
         load=load,
     )
     responses = dict(observation.responses)
@@ -49,9 +50,15 @@ def entry_of(
     )
 
 
+def arrival_of(job: Job) -> datetime | None:
+    """When the job's run arrived, where runs arrive by themselves: it may have waited before the job was created."""
+    arrived = _told(job).get("arrived")
+    return parse_time(arrived) if arrived else None
+
+
 def run_of(job: Job) -> PlannedRun:
     """Which run of its experiment the job is; a job by itself is a run without factors."""
-    told: dict[str, Any] = json.loads(job.manifest["metadata"].get("annotations", {}).get(RUN_ANNOTATION) or "{}")
+    told = _told(job)
     return PlannedRun(
         name=told.get("run", job.name),
         row=told.get("row", 0),
@@ -72,6 +79,12 @@ def load_during(start: datetime, end: datetime, others: Iterable[tuple[datetime,
         for theirs_start, theirs_end in others
     )
     return 1.0 + shared / span
+
+
+def _told(job: Job) -> dict[str, Any]:
+    annotations = job.manifest["metadata"].get("annotations") or {}
+    told: dict[str, Any] = json.loads(annotations.get(RUN_ANNOTATION) or "{}")
+    return told
 
 
 def _launch_seconds(attempt: Attempt, verdict: Verdict) -> float:

@@ -1,0 +1,134 @@
+"""An experiment as the cluster holds it, and what has become of each of its runs.
+
+Which runs are done is told by the ledger alone: a job may be gone, deleted or past its time to live, and its
+observation still counts. A run whose job vanished without an observation is to be made again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+from coxswain.core.api import TrainingExperiment, parse_experiment
+from coxswain.core.api.status import ExperimentStatus, parse_experiment_status, parse_time
+from coxswain.core.designs import Design
+from coxswain.core.errors import InputError
+from coxswain.core.expand import PlannedRun
+from coxswain.core.jobs.view import Job
+from coxswain.core.ledger.entry import Entry
+from coxswain.core.observations import FAILED
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A TrainingExperiment; `problem` is the sentence about a spec that makes no sense."""
+
+    manifest: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """Where it is."""
+        return str(self.manifest["metadata"]["namespace"])
+
+    @property
+    def uid(self) -> str:
+        """What tells it from an earlier one of the same name."""
+        return str(self.manifest["metadata"]["uid"])
+
+    @property
+    def generation(self) -> int:
+        """Counts the changes of its spec."""
+        return int(self.manifest["metadata"].get("generation", 0))
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody has deleted it."""
+        return "deletionTimestamp" in self.manifest["metadata"]
+
+    @cached_property
+    def created(self) -> datetime:
+        """When it was created."""
+        return parse_time(self.manifest["metadata"]["creationTimestamp"])
+
+    @cached_property
+    def parsed(self) -> TrainingExperiment:
+        """What it asks for.
+
+        Raises:
+            InputError: if that makes no sense.
+        """
+        return parse_experiment(self.manifest)
+
+    @cached_property
+    def problem(self) -> str | None:
+        """What is wrong with its spec, as far as the spec alone tells."""
+        try:
+            _ = self.parsed
+        except InputError as error:
+            return str(error)
+        return None
+
+    @cached_property
+    def status(self) -> ExperimentStatus:
+        """What has been said about it so far."""
+        return parse_experiment_status(self.manifest)
+
+
+class RunState(Enum):
+    """Where a run is."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The design and its runs, which follow from the spec alone."""
+
+    design: Design
+    runs: tuple[PlannedRun, ...]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All that a decision about an experiment rests on; `plan` is a sentence where the spec allows none."""
+
+    experiment: Experiment
+    now: datetime
+    plan: Plan | str
+    entries: Mapping[str, Entry]
+    """What the ledger has of this experiment's jobs, by their names."""
+    jobs: Mapping[str, Job]
+    """Its jobs that exist, by their names."""
+    results_ready: bool = False
+    """Whether the results of exactly these observations have been stored."""
+
+    def state_of(self, run: PlannedRun) -> RunState:
+        """Where a run is: done when every job of it is in the ledger, under way when any is or exists."""
+        found = [self.entries.get(job.name) for job in run.jobs]
+        if all(found):
+            failed = any(entry is not None and entry.observation.state == FAILED for entry in found)
+            return RunState.FAILED if failed else RunState.SUCCEEDED
+        if any(found) or any(job.name in self.jobs for job in run.jobs):
+            return RunState.RUNNING
+        return RunState.PENDING
+
+    @property
+    def spent(self) -> float:
+        """What the runs so far have cost."""
+        return sum(entry.observation.responses.get("money", 0.0) for entry in self.entries.values())
+
+    @property
+    def elapsed(self) -> timedelta:
+        """How long ago the first run was due."""
+        start = self.experiment.status.start_time
+        return self.now - start if start else timedelta()

@@ -1,0 +1,153 @@
+"""TrainingExperiments on the cluster: gather what became of the runs, let it be decided, create those that are due."""
+
+import asyncio
+import base64
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from datetime import UTC, datetime
+
+from coxswain.core.api.parsing import API_VERSION
+from coxswain.core.api.status import ExperimentStatus
+from coxswain.core.designs.from_spec import design_of
+from coxswain.core.errors import InputError
+from coxswain.core.expand import expand
+from coxswain.core.experiments import findings
+from coxswain.core.experiments.life import Decision, decide
+from coxswain.core.experiments.view import Experiment, Plan, Snapshot
+from coxswain.core.jobs.view import Job
+from coxswain.core.ledger.entry import Entry
+from coxswain.shell.cache import Cache, Key
+from coxswain.shell.cluster import CONFIG_MAPS, EXPERIMENTS, JOBS, Cluster, Manifest
+from coxswain.shell.errors import AlreadyExists, Refused, Unavailable
+from coxswain.shell.events import Recorder
+from coxswain.shell.ledger import Ledger
+from coxswain.shell.logs import about
+
+_DIGEST = "coxswain.dev/observations"
+"""The annotation of stored results that tells of which observations they are."""
+
+
+class Experiments:
+    """Looks after every TrainingExperiment, one at a time."""
+
+    def __init__(self, cluster: Cluster, cache: Cache, ledger: Ledger, recorder: Recorder, processes: Executor) -> None:
+        self._cluster, self._cache, self._ledger, self._recorder = cluster, cache, ledger, recorder
+        self._processes = processes
+        self._plans: dict[tuple[str, int], Plan | str] = {}
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        """Do what is due for an experiment; gives the time to look again if nothing happens before."""
+        manifest = self._cache.get(EXPERIMENTS, key)
+        if manifest is None:
+            return None
+        seen = await self._gather(Experiment(manifest))
+        decision = decide(seen)
+        await self._carry_out(seen, decision)
+        return decision.wake_at
+
+    async def _gather(self, experiment: Experiment) -> Snapshot:
+        entries = self._ledger.of_experiment(experiment.namespace, experiment.uid)
+        jobs = {
+            job.name: job
+            for job in (Job(manifest) for manifest in self._cache.all(JOBS))
+            if job.namespace == experiment.namespace and job.experiment == (experiment.name, experiment.uid)
+        }
+        ready = False
+        if entries and experiment.status.results:
+            stored = await self._cluster.find(CONFIG_MAPS, experiment.namespace, experiment.status.results)
+            known = (stored or {}).get("metadata", {}).get("annotations") or {}
+            ready = known.get(_DIGEST) == _digest(experiment, list(entries.values()))
+        return Snapshot(experiment, datetime.now(UTC), await self._plan(experiment), entries, jobs, ready)
+
+    async def _plan(self, experiment: Experiment) -> Plan | str:
+        """The design and its runs, made once for every version of the spec, aside: some designs take a while."""
+        version = (experiment.uid, experiment.generation)
+        if version not in self._plans:
+            self._plans = {key: plan for key, plan in self._plans.items() if key[0] != experiment.uid}
+            self._plans[version] = await asyncio.to_thread(_plan, experiment)
+        return self._plans[version]
+
+    async def _carry_out(self, seen: Snapshot, decision: Decision) -> None:
+        experiment = seen.experiment
+        if decision.remove:
+            await self._cluster.delete(EXPERIMENTS, experiment.namespace, experiment.name, uid=experiment.uid)
+            return
+        status = decision.status
+        if decision.analyse:
+            status = await self._analyse(seen, status)
+        await self._write(experiment, status)
+        for note in decision.notes:
+            await self._recorder.emit(experiment.manifest, note.reason, note.message, warning=note.warning)
+        for manifest in decision.create:
+            await self._create(experiment, manifest)
+
+    async def _create(self, experiment: Experiment, manifest: Manifest) -> None:
+        name = manifest["metadata"]["name"]
+        try:
+            created = await self._cluster.create(JOBS, experiment.namespace, manifest)
+        except AlreadyExists:
+            created = await self._cluster.get(JOBS, experiment.namespace, name)
+            if Job(created).experiment != (experiment.name, experiment.uid):
+                sentence = f"TrainingJob {name} belongs to something else; it has to go first."
+                raise Unavailable(409, sentence) from None
+        except Refused as error:
+            await self._recorder.emit(experiment.manifest, "Refused", f"{name}: {error}", warning=True)
+            raise
+        else:
+            about(experiment.manifest).info("create %s", name)
+        self._cache.put(JOBS, created)
+
+    async def _analyse(self, seen: Snapshot, status: ExperimentStatus) -> ExperimentStatus:
+        experiment = seen.experiment
+        entries = list(seen.entries.values())
+        loop = asyncio.get_running_loop()
+        observations = [entry.observation for entry in entries if entry.excluded is None]
+        found = await loop.run_in_executor(self._processes, findings.find, experiment.parsed.spec, observations)
+        name = f"{experiment.name}-results"
+        manifest = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": name,
+                "annotations": {_DIGEST: _digest(experiment, entries)},
+                "ownerReferences": [
+                    {
+                        "apiVersion": API_VERSION,
+                        "kind": "TrainingExperiment",
+                        "name": experiment.name,
+                        "uid": experiment.uid,
+                        "controller": True,
+                        "blockOwnerDeletion": True,
+                    }
+                ],
+            },
+            "binaryData": {key: base64.b64encode(value).decode() for key, value in found.content.items()},
+        }
+        await self._cluster.apply(CONFIG_MAPS, experiment.namespace, name, manifest)
+        about(experiment.manifest).info("analysed %d observations", len(observations))
+        return found.on(status).model_copy(update={"results": name})
+
+    async def _write(self, experiment: Experiment, status: ExperimentStatus) -> None:
+        rendered = status.render()
+        if rendered == experiment.manifest.get("status"):
+            return
+        written = await self._cluster.replace(EXPERIMENTS, {**experiment.manifest, "status": rendered}, "status")
+        self._cache.put(EXPERIMENTS, written)
+        if status.state != experiment.status.state:
+            about(experiment.manifest).info("%s", status.state)
+
+
+def _plan(experiment: Experiment) -> Plan | str:
+    try:
+        design = design_of(experiment.parsed.spec)
+        return Plan(design, expand(experiment.parsed, design))
+    except InputError as error:
+        return str(error)
+
+
+def _digest(experiment: Experiment, entries: Sequence[Entry]) -> str:
+    """A name for the observations that count and for what is asked about them."""
+    counted = sorted(entry.uid for entry in entries if entry.excluded is None)
+    asked = experiment.parsed.spec.analysis.model_dump_json()
+    return hashlib.sha256("\n".join([asked, *counted]).encode()).hexdigest()[:16]
