@@ -12,6 +12,7 @@ should. kopf's own probe is of no use for this: it answers 200 whatever its hand
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ _MOST_LAG_SECONDS = 15.0
 _RESYNC_PERIODS = 4
 _SILENT_RESYNCS = 3
 
+_log = logging.getLogger(__name__)
 Clock = Callable[[], float]
 
 
@@ -101,6 +103,8 @@ async def served(health: Health, port: int) -> AsyncIterator[int]:
 
     async def live(_request: web.Request) -> web.Response:
         problem = health.problem()
+        if problem:
+            _log.error("%s", problem)  # the kubelet keeps no answer's text
         return web.Response(text=problem or "ok", status=503 if problem else 200)
 
     async def ready(_request: web.Request) -> web.Response:
