@@ -1,6 +1,7 @@
 """The operator as a program: `python -m coxswain --settings FILE`."""
 
 import asyncio
+import signal
 import sys
 
 import kopf
@@ -27,6 +28,9 @@ def main() -> int:
 
 
 async def _run(settings: Settings) -> None:
+    stop = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
     metrics = Metrics()
     registry = kopf.OperatorRegistry()
     with metrics.served(settings.metrics_port):
@@ -40,6 +44,7 @@ async def _run(settings: Settings) -> None:
                     clusterwide=not settings.namespaces,
                     namespaces=settings.namespaces,
                     standalone=True,
+                    stop_flag=stop,
                 )
                 work.cancel()
                 lag.cancel()

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+import numpy as np
+
 from coxswain.core.api.experiment import MEASURED_RESPONSES
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor, Level
@@ -68,6 +70,16 @@ class Observation:
     def succeeded(self) -> bool:
         """Whether the job trained to its end, so that its responses can be compared with others'."""
         return self.state == SUCCEEDED
+
+    def seconds_of_epochs(self) -> list[float]:
+        """The seconds of each epoch such that, with the start-up, they add up to the duration.
+
+        What is neither start-up nor training, validation above all, is spread over the epochs; where only some epochs
+        of a long run were kept, those between are like their neighbours.
+        """
+        seconds = np.interp(np.arange(1, self.epochs + 1), self.curve.epoch, self.curve.seconds)
+        beside = self.responses["duration"] - self.responses["startup"] - float(seconds.sum())
+        return [float(value) for value in seconds + max(beside, 0.0) / len(seconds)]
 
     def to_json(self) -> str:
         """The observation as one line of JSON."""

@@ -10,7 +10,7 @@ from coxswain.core.demand import demand_of
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.entries import entry_of, load_during
 from coxswain.core.jobs.life import Decision, decide
-from coxswain.core.jobs.view import FINALIZER, Child, Job, Pod, Snapshot, Trained
+from coxswain.core.jobs.view import FINALIZER, Child, Job, Outlook, Pod, Snapshot, Trained
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.manifests import Attempt, batch_job, needs_service, secret, service
 from coxswain.core.manifests.attempt import ATTEMPT_LABEL, JOB_LABEL
@@ -20,11 +20,11 @@ from coxswain.shell.cluster import BATCH_JOBS, EVENTS, JOBS, NODES, PODS, SECRET
 from coxswain.shell.errors import AlreadyExists, Unavailable
 from coxswain.shell.events import Recorder
 from coxswain.shell.logs import about
+from coxswain.shell.nodes import type_of
 from coxswain.shell.settings import Settings
 
 # A Job that has no pods after this long is asked why.
 _CREATION_SECONDS = 3.0
-NODE_TYPE = "node.kubernetes.io/instance-type"
 
 
 class Records(Protocol):
@@ -47,10 +47,11 @@ class Jobs:
         *,
         progress: Callable[[str], Trained | None],
         never: Callable[[Key], str | None],
+        outlook: Callable[[Job, datetime], Outlook | None],
     ) -> None:
         self._cluster, self._cache, self._settings = cluster, cache, settings
         self._ledger, self._recorder = ledger, recorder
-        self._progress, self._never = progress, never
+        self._progress, self._never, self._outlook = progress, never, outlook
 
     async def reconcile(self, key: Key) -> datetime | None:
         """Do what is due for a job; gives the time to look again if nothing happens before."""
@@ -69,7 +70,8 @@ class Jobs:
         now = datetime.now(UTC)
         if attempt is None:
             invalid = None if job.problem else problem_of(job.spec)
-            return Snapshot(job, now, invalid=invalid, never=self._never(key))
+            outlook = None if job.problem or job.status.finished else self._outlook(job, now)
+            return Snapshot(job, now, invalid=invalid, never=self._never(key), outlook=outlook)
         manifest = self._cache.get(BATCH_JOBS, (job.namespace, attempt.job_name))
         if attempt.jobUID and (manifest is None or manifest["metadata"]["uid"] != attempt.jobUID):
             # Only the server knows for sure that a Job is gone.
@@ -83,7 +85,7 @@ class Jobs:
         waited = (now - attempt.start_time).total_seconds()
         if child and not child.ended and len(mine) < job.pod_count and waited > _CREATION_SECONDS:
             complaints = await self._complaints(child, job.namespace)
-        return Snapshot(job, now, child, mine, complaints, self._progress(job.uid))
+        return Snapshot(job, now, child, mine, complaints, self._progress(job.uid), self._outlook(job, now))
 
     async def _read_pods(self, job: Job, attempt: int) -> None:
         """See the pods of an attempt that has ended as they are now: the watch may still lag its Job's."""
@@ -192,7 +194,7 @@ class Jobs:
     def _node_type(self, seen: Snapshot) -> str:
         """The type of node that the first worker ran on."""
         node = self._cache.get(NODES, ("", seen.pods[0].node)) if seen.pods and seen.pods[0].node else None
-        return (node["metadata"].get("labels") or {}).get(NODE_TYPE, "") if node else ""
+        return type_of(node) if node else ""
 
 
 def _told(action: actions.Action) -> str:

@@ -22,7 +22,9 @@ from enum import Enum
 from multiprocessing import get_context
 from typing import Any
 
-from coxswain.core.jobs.view import Job
+from coxswain.core.families import family_of
+from coxswain.core.forecasts.outlook import outlook
+from coxswain.core.jobs.view import Job, Outlook
 from coxswain.core.manifests.attempt import JOB_LABEL
 from coxswain.shell.cache import Cache, Key, key_of
 from coxswain.shell.cluster import BATCH_JOBS, EXPERIMENTS, JOBS, NODES, PODS, Cluster, Manifest, Resource, connected
@@ -32,8 +34,10 @@ from coxswain.shell.experiments import Experiments
 from coxswain.shell.health import Health
 from coxswain.shell.jobs import Jobs
 from coxswain.shell.leader import Leader
+from coxswain.shell.learning import Learning
 from coxswain.shell.ledger import Ledger
 from coxswain.shell.metrics import Metrics
+from coxswain.shell.nodes import likely_type
 from coxswain.shell.progress import ProgressWatch
 from coxswain.shell.queues import Queues
 from coxswain.shell.scraping import new_session
@@ -71,7 +75,7 @@ class Operator:
         self.health = Health(settings.resync_seconds)
         self.cache = Cache()
         self.wakeups: Wakeups[Wake] = Wakeups()
-        self.ledger = Ledger(cluster, settings.namespaces or None)
+        self.ledger = Ledger(cluster, settings.namespaces or None, on_change=self._observed)
         recorder = Recorder(cluster)
         self.queues = Queues(cluster, self.cache, settings, recorder)
         self.progress = ProgressWatch(self.cache, settings.scrape, metrics)
@@ -83,8 +87,11 @@ class Operator:
             recorder,
             progress=self.progress.of,
             never=self.queues.never,
+            outlook=self._outlook,
         )
         self._processes = ProcessPoolExecutor(settings.model_processes, mp_context=get_context("spawn"))
+        debounce = settings.refit_debounce_seconds
+        self.learning = Learning(self.ledger, self._processes, metrics, debounce, self._learned)
         self.experiments = Experiments(cluster, self.cache, self.ledger, recorder, self._processes)
         self.leader = Leader(cluster, settings.lease, f"{socket.gethostname()}-{os.getpid()}")
 
@@ -157,8 +164,12 @@ class Operator:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.leader.hold())
                 await self.resync()
+                for queue in self.settings.queues:
+                    # First, so that jobs that can never start are not called pending for a moment.
+                    await self._look_at(Wake(Kind.QUEUE, "", queue.name))
                 tasks.create_task(self._every(self.settings.resync_seconds, self.resync))
                 tasks.create_task(self._scrape())
+                tasks.create_task(self.learning.run())
                 for _ in range(self.settings.workers):
                     tasks.create_task(self._work())
         finally:
@@ -228,6 +239,31 @@ class Operator:
             while True:
                 await self.progress.look(session, self._progressed)
                 await asyncio.sleep(self.settings.scrape.interval_seconds)
+
+    def _family(self, job: Job) -> str:
+        selector = job.spec.node_selector or {}
+        return family_of(job.namespace, job.effective, likely_type(self.cache.all(NODES), selector)).key
+
+    def _outlook(self, job: Job, now: datetime) -> Outlook | None:
+        model = self.learning.of(self._family(job))
+        if model is None:
+            return None
+        load = 1.0 + sum(
+            Job(manifest).status.attempt is not None and manifest["metadata"]["uid"] != job.uid
+            for manifest in self.cache.all(JOBS)
+        )
+        return outlook(job, model, now, load=load, trained=self.progress.of(job.uid))
+
+    def _observed(self, family: str) -> None:
+        """The ledger has other observations of a family."""
+        self.learning.changed(family)
+
+    def _learned(self, family: str) -> None:
+        """A family's models are new: all its jobs that are not finished get new forecasts."""
+        for manifest in self.cache.all(JOBS):
+            job = Job(manifest)
+            if not job.problem and not job.status.finished and self._family(job) == family:
+                self.wakeups.wake(Wake(Kind.JOB, job.namespace, job.name))
 
     def _progressed(self, key: Key) -> None:
         self.wakeups.wake(Wake(Kind.JOB, *key))

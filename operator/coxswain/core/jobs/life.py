@@ -23,6 +23,7 @@ from coxswain.core.api.status import (
 from coxswain.core.jobs import words
 from coxswain.core.jobs.actions import Action, DropHelpers, Launch, Record, Release, Remove, TakeDown
 from coxswain.core.jobs.ending import missing, verdict_of
+from coxswain.core.jobs.foreseen import with_outlook
 from coxswain.core.jobs.parameters import started_parameters
 from coxswain.core.jobs.view import Job, Snapshot
 from coxswain.core.observations import FAILED as RUN_FAILED
@@ -268,5 +269,5 @@ def _said(seen: Snapshot, state: JobState) -> JobStatus:
     deadline = None if job.problem else job.deadline
     update = {"state": state, "observed_generation": job.generation, "deadline_time": deadline}
     status = job.status.model_copy(update=update)
-    status = words.with_progress(status, seen)
+    status = with_outlook(words.with_progress(status, seen), seen)
     return words.with_columns(status, job) if not job.problem else status

@@ -9,7 +9,7 @@ from typing import Any
 
 from coxswain.core.api import parse_job
 from coxswain.core.api.job import JobSpec
-from coxswain.core.api.status import Attempt, JobStatus, parse_job_status, parse_time
+from coxswain.core.api.status import Attempt, Forecast, JobStatus, parse_job_status, parse_time
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
 from coxswain.core.jobs.parameters import effective
@@ -270,6 +270,7 @@ class Snapshot:
     complaints: tuple[tuple[str, str], ...] = ()
     """Why pods could not even be created, in the cluster's words: reasons and sentences."""
     progress: "Trained | None" = None
+    outlook: "Outlook | None" = None
     invalid: str | None = None
     """What only the operator knows to be wrong with the spec."""
     never: str | None = None
@@ -279,6 +280,15 @@ class Snapshot:
     def attempt(self) -> Attempt | None:
         """The attempt that is under way."""
         return self.job.status.attempt
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A job's forecast, or why there is none: a reason and a sentence."""
+
+    forecast: Forecast | None
+    reason: str
+    message: str
 
 
 @dataclass(frozen=True)

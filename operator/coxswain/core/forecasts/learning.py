@@ -1,0 +1,73 @@
+"""The models of a family: how long its jobs take and how good they get, learned from its entries in the ledger.
+
+Jobs that failed of their own fault tell nothing about durations. One that was killed tells by the epochs it finished.
+A workload without epochs, such as an ingest, is learned as one epoch.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from coxswain.core.errors import InputError
+from coxswain.core.factors import Level
+from coxswain.core.ledger.entry import Entry
+from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, RunRecord, fit_curve, fit_durations
+from coxswain.core.models.duration import FEWEST_RUNS
+
+EPOCHS, LOAD = "epochs", "load"
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyModel:
+    """What a family's observations taught so far; without enough of them it says how many are missing."""
+
+    runs: int
+    durations: DurationModel | None = None
+    curve: LearningCurve | None = None
+    problem: str | None = None
+
+    @property
+    def missing(self) -> int:
+        """How many more runs are needed before anything can be forecast."""
+        return max(FEWEST_RUNS - self.runs, 0)
+
+
+def learn(entries: Sequence[Entry]) -> FamilyModel:
+    """Learn from the entries of one family."""
+    finished = [entry for entry in entries if entry.observation.succeeded]
+    records = [record for record in map(_record, finished) if record is not None]
+    if len(records) < FEWEST_RUNS:
+        return FamilyModel(len(records))
+    try:
+        durations = fit_durations(records)
+    except InputError as error:
+        return FamilyModel(len(records), problem=str(error))
+    return FamilyModel(len(records), durations, _curve(finished))
+
+
+def settings_of(fields: Iterable[tuple[str, Level]], load: float) -> dict[str, Level]:
+    """What durations depend on beside the epochs: a job's fields, and how much else runs meanwhile."""
+    return {name: value for name, value in fields if name != EPOCHS} | {LOAD: load}
+
+
+def _record(entry: Entry) -> RunRecord | None:
+    observation = entry.observation
+    duration, startup = observation.responses.get("duration"), observation.responses.get("startup", 0.0)
+    if duration is None or duration <= startup:
+        return None
+    settings = settings_of(entry.fields.items(), observation.load or 1.0)
+    seconds = observation.seconds_of_epochs() if observation.curve.seconds else [duration - startup]
+    return RunRecord(settings, startup, seconds)
+
+
+def _curve(entries: Sequence[Entry]) -> LearningCurve | None:
+    records = []
+    for entry in entries:
+        observation = entry.observation
+        accuracies = [value for value in observation.curve.accuracy if value is not None]
+        if accuracies and len(accuracies) == observation.epochs:
+            settings = {name: value for name, value in entry.fields.items() if name != EPOCHS}
+            records.append(CurveRecord(settings, accuracies, entry.fields.get("schedule", "Constant") != "Constant"))
+    try:
+        return fit_curve(records)
+    except InputError:
+        return None

@@ -1,0 +1,52 @@
+"""A job's forecast in its status: told when it is news, with what it rests on and what it means for the deadline."""
+
+from datetime import datetime
+
+from coxswain.core.api.status import DEADLINE_ATTAINABLE, MODEL_READY, Forecast, JobStatus
+from coxswain.core.jobs.view import Snapshot
+
+# A forecast is news when it moves by this share of what is left, or the chance by so many points.
+_NEWS_SHARE, _NEWS_SECONDS, _NEWS_POINTS = 0.05, 2.0, 2.0
+
+
+def with_outlook(status: JobStatus, seen: Snapshot) -> JobStatus:
+    """The status with the newest forecast, if it differs enough from the one that was told."""
+    told = seen.outlook
+    if told is None:
+        return status
+    if told.forecast is None:
+        status = status.model_copy(update={"forecast": None})
+        return status.having(MODEL_READY, "False", told.reason, told.message, now=seen.now)
+    status = status.having(MODEL_READY, "True", told.reason, told.message, now=seen.now)
+    if not is_news(status.forecast, told.forecast, seen.now):
+        return status
+    status = status.model_copy(update={"forecast": told.forecast})
+    return _with_chance(status, told.forecast, seen)
+
+
+def is_news(before: Forecast | None, after: Forecast, now: datetime) -> bool:
+    """Whether a forecast differs enough from the one that was told."""
+    if before is None or before.finish_time is None or after.finish_time is None:
+        return True
+    left = max((before.finish_time - now).total_seconds(), 0.0)
+    moved = abs((after.finish_time - before.finish_time).total_seconds())
+    if moved > max(_NEWS_SHARE * left, _NEWS_SECONDS):
+        return True
+    if (before.chance_percent is None) != (after.chance_percent is None):
+        return True
+    return abs((before.chance_percent or 0.0) - (after.chance_percent or 0.0)) >= _NEWS_POINTS
+
+
+def _with_chance(status: JobStatus, forecast: Forecast, seen: Snapshot) -> JobStatus:
+    deadline, chance = seen.job.deadline, forecast.chance_percent
+    if deadline is None or chance is None:
+        return status
+    if deadline <= seen.now:
+        message = "the deadline has passed."
+        return status.having(DEADLINE_ATTAINABLE, "False", "Passed", message, now=seen.now)
+    wanted = seen.job.spec.steering.confidence_percent
+    message = f"the chance to meet it is {chance:.0f} %, {wanted} % are asked for."
+    if chance >= wanted:
+        return status.having(DEADLINE_ATTAINABLE, "True", "Attainable", message, now=seen.now)
+    reason = "AtRisk" if chance >= 1 else "Infeasible"
+    return status.having(DEADLINE_ATTAINABLE, "False", reason, message, now=seen.now)

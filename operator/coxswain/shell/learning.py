@@ -1,0 +1,60 @@
+"""The families' models, kept up to date: refitted in other processes some while after the ledger has changed."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from coxswain.core.forecasts.learning import FamilyModel, learn
+from coxswain.shell.ledger import Ledger
+from coxswain.shell.metrics import Metrics
+
+_log = logging.getLogger("coxswain")
+
+
+class Learning:
+    """Models by the key of their family. A family that nobody asked about is not learned."""
+
+    def __init__(
+        self, ledger: Ledger, processes: Executor, metrics: Metrics, debounce: float, learned: Callable[[str], None]
+    ) -> None:
+        self._ledger, self._processes, self._metrics = ledger, processes, metrics
+        self._debounce, self._learned = debounce, learned
+        self._models: dict[str, FamilyModel] = {}
+        self._stale: set[str] = set()
+        self._news = asyncio.Event()
+
+    def of(self, family: str) -> FamilyModel | None:
+        """What a family's observations taught; None until that is known, which it will be soon."""
+        if family not in self._models:
+            self.changed(family)
+        return self._models.get(family)
+
+    def changed(self, family: str) -> None:
+        """The ledger has other observations of a family now."""
+        self._stale.add(family)
+        self._news.set()
+
+    async def run(self) -> None:
+        """Learn for ever what has changed."""
+        while True:
+            await self._news.wait()
+            await asyncio.sleep(self._debounce)
+            self._news.clear()
+            families, self._stale = self._stale, set()
+            for family in sorted(families):
+                await self._learn(family)
+
+    async def _learn(self, family: str) -> None:
+        entries = list(self._ledger.entries(family))
+        began = time.monotonic()
+        try:
+            loop = asyncio.get_running_loop()
+            self._models[family] = await loop.run_in_executor(self._processes, learn, entries)
+        except Exception:  # noqa: BLE001 - whatever a model chokes on, jobs go on without a forecast
+            self._metrics.model_fit_failures.inc()
+            _log.exception("the models of family %s could not be fitted", family)
+            return
+        self._metrics.model_fit_duration.observe(time.monotonic() - began)
+        self._learned(family)
