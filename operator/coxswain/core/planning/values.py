@@ -1,0 +1,171 @@
+"""What a plan is made from, and what it says: plain values without a clock, a cluster or a generator in them.
+
+Times are seconds; `now` and deadlines count from the same arbitrary origin. Cores are millicores, so that sums of them
+are exact.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from coxswain.core.errors import InputError
+from coxswain.core.factors import Level
+from coxswain.core.planning.times import Times
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What jobs of a queue share, or what one of them needs: millicores and GPUs."""
+
+    cores: int
+    gpus: int = 0
+
+    def holds(self, need: "Capacity") -> bool:
+        """Whether a need fits into it."""
+        return need.cores <= self.cores and need.gpus <= self.gpus
+
+
+class Infeasible(StrEnum):
+    """What happens to a job that has no setting with which it is sure enough to be in time."""
+
+    RUN_ANYWAY = "RunAnyway"
+    HOLD = "Hold"
+    FAIL = "Fail"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One setting that a job may be given: what it needs, how long it takes, and how much it is worth.
+
+    `value` is what the job's objective wants more of: predicted accuracy, work done, or money saved.
+    """
+
+    settings: Mapping[str, Level]
+    need: Capacity
+    times: Times
+    value: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pending:
+    """A job that waits.
+
+    `requested` and `current` are places in `candidates`: what the user asked for, and what it has been given so far.
+    `news` says whether anything has been observed since that was chosen; without news it is changed only when it has
+    become too slow. Jobs of one `family` are predicted by one model and so are wrong together.
+    """
+
+    name: str
+    created: float
+    candidates: tuple[Candidate, ...]
+    requested: int = 0
+    current: int | None = None
+    news: bool = True
+    priority: int = 0
+    deadline: float | None = None
+    confidence: float = 0.95
+    when_infeasible: Infeasible = Infeasible.RUN_ANYWAY
+    family: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.candidates:
+            raise InputError(f"job {self.name} has no setting to run with; give at least the one requested.")
+        if not 0 < self.confidence < 1:
+            raise InputError(f"job {self.name}: the confidence must lie between 0 and 1, not at {self.confidence:g}.")
+        for place in (self.requested, self.current):
+            if place is not None and not 0 <= place < len(self.candidates):
+                raise InputError(f"job {self.name} has {len(self.candidates)} candidates, so there is no {place}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Running:
+    """A job that runs: what it holds and how long it still takes; its deadline counts as harm if a plan slows it."""
+
+    name: str
+    need: Capacity
+    remaining: Times
+    deadline: float | None = None
+    confidence: float = 0.95
+    family: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """Jobs that will come: how many a second, what each needs, how long it takes, and how soon it is due."""
+
+    rate: float
+    need: Capacity
+    times: Times
+    due: float
+    """Seconds from its arrival to its deadline, or to when it has waited for long enough."""
+    priority: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Everything a plan depends on.
+
+    `contention` is by how much a job slows down when everything else is busy: its time is multiplied by
+    1 + contention × (share of the cores that others use). `patience` is after how many seconds a job without a
+    deadline, or without a chance to meet it, goes ahead of the others of its priority.
+    """
+
+    now: float
+    capacity: Capacity
+    pending: tuple[Pending, ...]
+    running: tuple[Running, ...] = ()
+    arrivals: Arrivals | None = None
+    contention: float = 0.0
+    patience: float = DAY
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """A time as it is told: the median, and the one that holds with the job's confidence; None if never."""
+
+    median: float | None
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """When a job starts and finishes (counted as `now` is), how long it waits, and its chance to be in time."""
+
+    wait: Quantiles
+    start: Quantiles
+    finish: Quantiles
+    chance: float | None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is to be done with one pending job.
+
+    `choice` is the place of the setting among its candidates; `before` is the forecast with what it had so far.
+    """
+
+    name: str
+    choice: int
+    starts_now: bool
+    forecast: Forecast
+    before: Forecast
+    attainable: bool | None
+    """Whether the deadline is met with the confidence asked for; None without a deadline."""
+    reason: str
+    remedy: str | None = None
+    """Of a job that is not attainable: the cheapest setting or the earliest time that would do."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Decisions on all pending jobs, in the order in which they are to start; `harmed` runs miss by what starts now."""
+
+    decisions: tuple[Decision, ...]
+    harmed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def decision(self, name: str) -> Decision:
+        """The decision on a job."""
+        return next(each for each in self.decisions if each.name == name)

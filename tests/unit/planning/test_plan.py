@@ -1,0 +1,158 @@
+"""What a plan decides, on queues small enough to be decided by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from coxswain.core.errors import InputError
+from coxswain.core.planning import (
+    Candidate,
+    Capacity,
+    Infeasible,
+    Pending,
+    Plan,
+    Running,
+    Snapshot,
+    exactly,
+    lognormal,
+    plan,
+)
+
+CORE = Capacity(1000)
+
+
+def epochs(counts: range, seconds: float = 10.0, spread: float = 0.1, need: Capacity = CORE) -> tuple[Candidate, ...]:
+    """Candidates that take so many seconds an epoch and are the better the more epochs they have."""
+    return tuple(
+        Candidate({"epochs": count}, need, lognormal(seconds * count, spread), 1 - 0.5 / count) for count in counts
+    )
+
+
+def job(name: str, deadline: float | None = None, **more: object) -> Pending:
+    return replace(Pending(name, 0.0, epochs(range(1, 11)), requested=9, deadline=deadline), **more)  # type: ignore[arg-type]
+
+
+def made(*jobs: Pending, cores: int = 1, **more: object) -> Plan:
+    return plan(replace(Snapshot(0.0, Capacity(1000 * cores), jobs), **more))  # type: ignore[arg-type]
+
+
+def test_a_job_gets_the_most_epochs_that_are_in_time_with_its_confidence() -> None:
+    decided = made(job("a", 60.0)).decision("a")
+    # 5 epochs take 50 s in the median and 50 * exp(0.1645) = 58.9 s at 95 %.
+    assert decided.choice == 4
+    assert decided.starts_now
+    assert decided.attainable
+    assert decided.forecast.chance == pytest.approx(0.966, abs=0.002)
+
+
+def test_a_higher_confidence_costs_an_epoch() -> None:
+    assert made(job("a", 60.0, confidence=0.99)).decision("a").choice == 3
+
+
+def test_jobs_share_one_core_by_their_deadlines() -> None:
+    decided = made(job("late", 200.0), job("soon", 60.0))
+    assert [each.name for each in decided.decisions] == ["soon", "late"]
+    assert [each.starts_now for each in decided.decisions] == [True, False]
+    assert all(each.attainable for each in decided.decisions)
+
+
+def test_one_job_takes_less_so_that_the_other_is_in_time() -> None:
+    alone = made(job("a", 100.0)).decision("a")
+    shared = made(job("a", 100.0), job("b", 105.0))
+    assert all(each.attainable for each in shared.decisions)
+    assert shared.decision("a").choice + shared.decision("b").choice < 2 * alone.choice
+
+
+def test_a_job_that_cannot_be_in_time_gives_way_and_is_told_what_would_do() -> None:
+    decided = made(job("hopeless", 5.0, priority=1), job("able", 12.0))
+    assert [each.name for each in decided.decisions] == ["able", "hopeless"]
+    hopeless = decided.decision("hopeless")
+    assert hopeless.attainable is False
+    assert hopeless.choice == 0
+    assert hopeless.remedy is not None
+    assert hopeless.remedy.startswith("A deadline ")
+
+
+def test_a_job_that_is_to_be_held_does_not_start() -> None:
+    assert not made(job("a", 5.0, when_infeasible=Infeasible.HOLD)).decision("a").starts_now
+    assert made(job("a", 5.0)).decision("a").starts_now
+
+
+def test_priority_goes_first_when_both_can_be_in_time() -> None:
+    decided = made(job("a", 50.0), job("b", 400.0, priority=5))
+    assert all(each.attainable for each in decided.decisions)
+    only_one = made(job("a", 12.0), job("b", 12.0, priority=5))
+    assert only_one.decision("b").attainable
+    assert not only_one.decision("a").attainable
+
+
+def test_a_job_without_a_deadline_runs_as_requested_and_ages() -> None:
+    free = job("free")
+    decided = made(job("timed", 150.0), free)
+    assert decided.decision("free").choice == 9
+    assert [each.name for each in decided.decisions] == ["timed", "free"]
+    aged = made(job("timed", 1500.0), free, now=1000.0, patience=900.0)
+    assert [each.name for each in aged.decisions] == ["free", "timed"]
+
+
+def test_a_narrow_job_fills_the_hole_before_a_wide_one_if_it_delays_nobody() -> None:
+    busy = Running("busy", CORE, exactly(100.0))
+    wide = Pending("wide", 0.0, epochs(range(1, 2), need=Capacity(2000)), deadline=125.0)
+    short = Pending("short", 0.0, (Candidate({}, CORE, exactly(50.0)),))
+    long = Pending("long", 0.0, (Candidate({}, CORE, exactly(150.0)),))
+    decided = made(wide, short, long, cores=2, running=(busy,))
+    assert decided.decision("short").starts_now
+    assert not decided.decision("long").starts_now
+    assert decided.decision("wide").attainable
+
+
+def test_waits_and_finishes_are_told_from_the_running_job() -> None:
+    busy = Running("busy", CORE, lognormal(100.0, 0.2))
+    forecast = made(job("a", 1000.0), running=(busy,)).decision("a").forecast
+    assert forecast.wait.median == pytest.approx(100.0, rel=0.05)
+    assert forecast.wait.bound == pytest.approx(100.0 * 2.718281828 ** (0.2 * 1.645), rel=0.1)
+
+
+def test_a_choice_is_kept_without_news_and_changed_when_it_is_too_slow() -> None:
+    kept = made(job("a", 60.0, current=2, news=False)).decision("a")
+    assert kept.choice == 2
+    assert made(job("a", 60.0, current=2)).decision("a").choice == 4
+    assert made(job("a", 60.0, current=7, news=False)).decision("a").choice == 4
+
+
+def test_planning_again_changes_nothing() -> None:
+    jobs = tuple(job(f"job {number}", 60.0 + 40 * number) for number in range(12))
+    first = made(*jobs, cores=2)
+    again = made(*(replace(each, current=first.decision(each.name).choice) for each in jobs), cores=2)
+    assert {each.name: each.choice for each in again.decisions} == {each.name: each.choice for each in first.decisions}
+
+
+def test_the_model_being_wrong_for_all_widens_the_wait() -> None:
+    def wait(shared: float) -> float:
+        queue = tuple(
+            Pending(f"j{n}", 0.0, (Candidate({}, CORE, lognormal(10.0, 0.3, shared)),), family="f") for n in range(20)
+        )
+        bound = made(*queue).decisions[-1].forecast.wait.bound
+        assert bound is not None
+        return bound
+
+    assert wait(0.9) > 1.2 * wait(0.0)
+
+
+def test_a_job_larger_than_the_queue_is_told_so() -> None:
+    decided = made(Pending("a", 0.0, epochs(range(1, 2), need=Capacity(4000)))).decision("a")
+    assert not decided.starts_now
+    assert decided.reason == "It needs 4 cores, but its queue has 1 cores."
+
+
+def test_a_deadline_in_the_past_is_not_attainable() -> None:
+    assert made(job("a", -100.0)).decision("a").attainable is False
+
+
+def test_nobody_waits_and_nothing_is_planned() -> None:
+    assert made() == Plan(())
+
+
+def test_a_job_without_settings_is_refused() -> None:
+    with pytest.raises(InputError, match="no setting to run with"):
+        Pending("a", 0.0, ())
