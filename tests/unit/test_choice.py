@@ -140,10 +140,42 @@ def test_epochs_that_were_not_kept_are_like_their_neighbours(
 
 def test_too_few_runs_are_not_learned_from(measured: tuple[ExperimentSpec, list[Observation]]) -> None:
     spec, observations = measured
-    with pytest.raises(InputError, match="factor cores has only one value"):
-        learn(spec, [replace(each, state="failed") if each.settings["cores"] == 1 else each for each in observations])
+    with pytest.raises(InputError, match="2 finished runs are too few to learn durations from"):
+        learn(spec, [replace(each, state="failed") for each in observations[2:]] + observations[:2])
     with pytest.raises(InputError, match="there is nothing to learn from"):
         learn(spec, [replace(each, state="failed") for each in observations])
+
+
+def test_a_factor_of_which_one_value_alone_succeeded_is_told_of(
+    measured: tuple[ExperimentSpec, list[Observation]],
+) -> None:
+    spec, observations = measured
+    found = learn(
+        spec, [replace(each, state="failed") if each.settings["cores"] == 1 else each for each in observations]
+    )
+    chosen = choose(found, {**DEEP, "cores": 1.0}, [4], 100, 0.95)
+    assert "cores = 1 was never run: it was 0.5 in every run" in chosen.notes
+
+
+def test_under_a_schedule_that_depends_on_the_epochs_only_ends_teach_accuracy(
+    measured: tuple[ExperimentSpec, list[Observation]],
+) -> None:
+    _, observations = measured
+    template = {"spec": {"parameters": {"schedule": "Cosine"}}}
+    spec = experiment(factors=FACTORS, template=template).spec
+    found = learn(spec, observations)
+    assert found.curve is not None
+    assert (found.curve.shortest, found.curve.longest) == (2, 6)
+
+
+def test_runs_of_one_length_may_tell_no_curve_but_durations_all_the_same(
+    measured: tuple[ExperimentSpec, list[Observation]],
+) -> None:
+    _, observations = measured
+    spec = experiment(factors=FACTORS, template={"spec": {"parameters": {"schedule": "Step"}}}).spec
+    found = learn(spec, [each for each in observations if each.epochs == 6])
+    assert found.curve is None
+    assert choose(found, DEEP, [6], 100, 0.95).accuracy is None
 
 
 def test_a_jobs_settings_are_read_from_its_fields() -> None:

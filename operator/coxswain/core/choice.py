@@ -6,7 +6,6 @@ largest is chosen whose duration is within the limit with the confidence asked f
 same setting, so the model is wrong about all of them alike: picking the largest favours none it is too hopeful about.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,6 +64,7 @@ def learn(spec: ExperimentSpec, observations: Sequence[Observation]) -> Lessons:
         InputError: if there are too few of them.
     """
     epochs = next((factor.name for factor in spec.factors if factor.field == EPOCHS), None)
+    horizon_dependent = spec.template.spec.parameters.schedule != "Constant"
     records, curves = [], []
     for each in observations:
         if not (each.succeeded and each.curve.seconds):
@@ -73,11 +73,19 @@ def learn(spec: ExperimentSpec, observations: Sequence[Observation]) -> Lessons:
         records.append(RunRecord(settings, each.responses["startup"], _seconds_of_epochs(each)))
         accuracies = [value for value in each.curve.accuracy if value is not None]
         if len(accuracies) == each.epochs:
-            curves.append(CurveRecord(settings, accuracies))
+            curves.append(CurveRecord(settings, accuracies, horizon_dependent))
     if not records:
         raise InputError("no run that trained by the epoch has succeeded, so there is nothing to learn from.")
     durations = fit_durations(records)
-    return Lessons(durations, fit_curve(curves) if len(curves) == len(records) else None)
+    return Lessons(durations, _learn_curve(curves) if len(curves) == len(records) else None)
+
+
+def _learn_curve(curves: Sequence[CurveRecord]) -> LearningCurve | None:
+    """The curve, if the runs tell one: those that all have one and the same number of epochs may not."""
+    try:
+        return fit_curve(curves)
+    except InputError:
+        return None
 
 
 def settings_of(job: JobSpec, spec: ExperimentSpec) -> Settings:
@@ -119,13 +127,10 @@ def candidates(adjust: Sequence[Adjustment] | None) -> list[int]:
 
 def choose(lessons: Lessons, settings: Settings, allowed: Sequence[int], limit: float, confidence: float) -> Choice:
     """The most epochs that are done within the limit with the confidence; the fewest if none is sure to be."""
-
-    def too_many(epochs: int) -> int:
-        return int(lessons.durations.predict(settings, epochs).cdf(limit) < confidence)
-
-    # More epochs take longer: where the first number that is too many stands can be found by halving.
-    epochs = allowed[max(bisect_left(allowed, 1, key=too_many) - 1, 0)]
-    duration = lessons.durations.predict(settings, epochs)
+    at = lessons.durations.at(settings)
+    sure = at.many(allowed).cdf(np.array(limit)) >= confidence
+    epochs = allowed[max(int(sure.sum()) - 1, 0)]  # more epochs take longer, so that those which fit come first
+    duration = at.one(epochs)
     accuracy = bound = None
     if lessons.curve is not None:
         expected = lessons.curve.predict(settings, [epochs])
@@ -138,7 +143,7 @@ def choose(lessons: Lessons, settings: Settings, allowed: Sequence[int], limit: 
         chance=duration.cdf(limit),
         accuracy=accuracy,
         accuracy_bound=bound,
-        notes=lessons.durations.epoch.predict([settings]).notes[0],
+        notes=duration.notes,
     )
 
 

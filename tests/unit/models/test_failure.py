@@ -41,10 +41,30 @@ def test_what_failures_depend_on_is_found() -> None:
 
 
 def test_a_factor_that_separates_failures_does_not_promise_certainty() -> None:
-    settings = np.column_stack([np.repeat([1.0, 8.0], 6), np.zeros(12)])
-    chance = fit_failures(FACTORS, settings, settings[:, 0] == 1).predict(np.array([[1.0, 0.0], [8.0, 0.0]]))
-    assert 0.6 < chance.point[0] < 0.97
-    assert 0.03 < chance.point[1] < 0.4
+    settings = np.column_stack([np.repeat([1.0, 2.0, 4.0, 8.0], 4), np.tile([0.0, 1.0], 8)])
+    settings[:, 0] *= 1 + np.arange(16) / 100  # each a row of its own
+    chance = fit_failures(FACTORS, settings, settings[:, 0] < 3).predict(np.array([[1.0, 0.0], [8.0, 0.0]]))
+    assert 0.9 < chance.point[0] < 0.999
+    assert 0.001 < chance.point[1] < 0.1
+
+
+def test_a_strong_dependence_is_not_held_back() -> None:
+    """From one chance in fifty to forty-nine, over the range of a factor."""
+    rng = np.random.default_rng(2)
+    settings = np.column_stack([np.exp(rng.uniform(0, np.log(8), 300)), rng.integers(0, 2, 300).astype(float)])
+    truth = expit(-3.9 * (2 * np.log(settings[:, 0]) / np.log(8) - 1))
+    chance = fit_failures(FACTORS, settings, rng.random(300) < truth).predict(np.array([[1.0, 0.0], [8.0, 0.0]]))
+    assert chance.point[0] > 0.93
+    assert chance.point[1] < 0.07
+
+
+def test_runs_of_a_row_that_fail_together_count_as_one() -> None:
+    settings = np.repeat(np.array([[1.0, 0.0], [2.0, 0.0], [4.0, 1.0], [8.0, 1.0]]), 10, axis=0)
+    together = np.repeat([True, False, False, False], 10)
+    mixed = np.tile([True, False, False, False], 10)
+    wide, narrow = (fit_failures(FACTORS, settings, failed).predict(settings[:1]) for failed in (together, mixed))
+    assert wide.high[0] > narrow.high[0] + 0.2
+    assert fit_failures(FACTORS, settings, together) == ConstantChance(1.0, 4.0)
 
 
 def test_intervals_cover_the_truth() -> None:
@@ -57,6 +77,11 @@ def test_intervals_cover_the_truth() -> None:
         chance = fit_failures(FACTORS, settings, failed).predict(there, 0.9)
         covered.append(chance.low[0] <= expit(-0.1) <= chance.high[0])
     assert 0.8 < np.mean(covered) <= 1
+
+
+def test_one_row_alone_is_counted_by_its_runs() -> None:
+    settings = np.repeat(np.array([[1.0, 0.0]]), 20, axis=0)
+    assert fit_failures(FACTORS, settings, np.arange(20) < 4) == ConstantChance(4.0, 20.0)
 
 
 def test_there_must_be_runs() -> None:

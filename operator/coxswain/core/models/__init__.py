@@ -10,7 +10,7 @@ are built on it, for what happens once and by the epoch, for accuracy, and for t
 
 from coxswain.core.models.best_of import Pick
 from coxswain.core.models.calibration import Basis
-from coxswain.core.models.duration import DurationModel, RunRecord, fit_durations
+from coxswain.core.models.duration import FEWEST_RUNS, DurationModel, DurationsAt, fit_durations
 from coxswain.core.models.explanation import Importance, ablate, importance
 from coxswain.core.models.failure import fit_failures
 from coxswain.core.models.families import FAMILIES
@@ -19,14 +19,20 @@ from coxswain.core.models.fitting import fit, refit
 from coxswain.core.models.learning_curve import CurveRecord, LearningCurve, fit_curve
 from coxswain.core.models.observations import Observations, from_dataset
 from coxswain.core.models.predictive import Predictive
+from coxswain.core.models.runs import RunRecord
 from coxswain.core.models.scoring import Scores
+from coxswain.core.models.total import Duration, Durations
 
 __all__ = [
     "FAMILIES",
+    "FEWEST_RUNS",
     "Basis",
     "Bounds",
     "CurveRecord",
+    "Duration",
     "DurationModel",
+    "Durations",
+    "DurationsAt",
     "FittedModel",
     "Importance",
     "LearningCurve",

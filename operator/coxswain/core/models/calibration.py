@@ -96,7 +96,7 @@ def calibrate(scores: Floats, units: Ints, censored: Bools, dof: float) -> Calib
     if rows < CONFORMAL_ROWS:
         # A few small errors are no reason to think better of a model than it thinks of itself.
         return Calibration(np.empty(0), np.empty(0), max(1.0, scale), tail_dof, rows)
-    worth = _effective_number(scores, unit_of.reshape(-1))
+    worth = effective_number(scores, unit_of.reshape(-1))
     knots, levels = _kaplan_meier(scores, weights / rows * worth / (worth + 1), censored)
     size = np.abs(knots)
     middle = max(ORDINARY * float(np.median(size)), 1e-6 * float(size.max())) or 1.0
@@ -110,7 +110,7 @@ def _t_like(scores: Floats, weights: Floats, dof: float) -> tuple[float, float]:
     return float(np.sqrt(square * (tail_dof - 2) / tail_dof)), tail_dof
 
 
-def _effective_number(scores: Floats, unit_of: Ints) -> float:
+def effective_number(scores: Floats, unit_of: Ints) -> float:
     """How many independent scores the scores are worth, from the correlation between those of one unit."""
     sizes = np.bincount(unit_of)
     units, runs = len(sizes), len(scores)

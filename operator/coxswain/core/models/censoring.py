@@ -29,8 +29,9 @@ def impute(observations: Observations) -> Observations:
     settings = observations.settings[killed]
     filled = observations
     known = observations.take(~killed)
+    order = min(2, max(1, len(observations.factors)))
     for _ in range(ROUNDS):
-        regressor = family.fit(put_together(known, scale), {"order": min(2, len(observations.factors))})
+        regressor = family.fit(put_together(known, scale), {"order": order})
         mean, spread = regressor.mean(settings), np.sqrt(regressor.variances(settings).total)
         beyond = (limit - mean) / spread
         # Mean of a normal distribution beyond a limit; in logarithms, for limits far in the tail.

@@ -2,8 +2,9 @@
 
 Time is learned by the epoch. A run of ten epochs so teaches about runs of one to ten, and runs of different lengths
 teach about each other. The epochs of one run are one cluster: they share the run's own speed, so ten epochs of one run
-are not ten observations. Two variances are told apart: between runs of the same settings, which does not average out
-over the epochs of a job, and between epochs of a run, which does.
+are not ten observations. Three variances of the logarithm are told apart: of the model's error, which all jobs of a
+setting share; between runs of a setting, which does not average out over the epochs of a job; and between epochs of a
+run, which does. The epochs that a running job has done tell how large the first two are for it.
 
 What happens once is the start-up and whatever the first epoch takes longer than the rest, as caches fill.
 """
@@ -12,137 +13,142 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
-from coxswain.core.dataset import make_dataset
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
+from coxswain.core.models.calibration import Basis
 from coxswain.core.models.families import Family
 from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
 from coxswain.core.models.fitted import FittedModel
-from coxswain.core.models.fitting import fit
-from coxswain.core.models.observations import from_dataset
-from coxswain.core.models.predictive import Predictive
-from coxswain.core.models.types import Floats
+from coxswain.core.models.fitting import fit, fit_few
+from coxswain.core.models.observations import FEWEST_UNITS
+from coxswain.core.models.runs import RunRecord, Seconds, separate
+from coxswain.core.models.scales import Scale
+from coxswain.core.models.total import USUAL, Duration, Durations, Part
+from coxswain.core.models.types import Bools, Floats
+from coxswain.core.models.varied import Varied, observe, varied_in
 
+FEWEST_RUNS = 3
+"""Durations are forecast from this many runs on that were not killed."""
 ONCE, EPOCH = "once_seconds", "epoch_seconds"
 # Both are fitted after each run, so the quick families compete.
-QUICK: tuple[Family, ...] = (LOG_LOG, GAUSSIAN_PROCESS)
-# The sum of two distributions is taken over so many quantiles of each.
-QUANTILES = 200
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """What one finished run told: its settings without the epochs, its start-up, and the seconds of each epoch."""
-
-    settings: Mapping[str, Level]
-    startup: float
-    epochs: Sequence[float]
+QUICK: tuple[Family, ...] = (LOG_LOG, replace(GAUSSIAN_PROCESS, scales=(Scale.LOG,)))
+# However much of a run's variance epochs explain, some of it is the run's own.
+LEAST_OWN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Duration:
-    """The distribution of one duration, by evenly likely values in ascending order."""
+class DurationsAt:
+    """What is known about durations at one setting: any number of epochs follows from it by arithmetic alone."""
 
-    values: Floats
+    once: Part
+    pace: Part
+    """Of the mean epoch of a run; its spread has yet to be told apart."""
+    seconds: Seconds
+    basis: Basis
+    notes: tuple[str, ...]
 
-    def quantile(self, level: float) -> float:
-        """The duration that is not exceeded with a probability."""
-        return float(np.interp(level, self._levels, self.values))
+    def many(self, epochs: Sequence[int]) -> Durations:
+        """Durations of runs of each of some numbers of epochs."""
+        if not len(epochs) or min(epochs) < 1:
+            raise InputError(f"a run has at least one epoch, not {min(epochs, default=0)}.")
+        left = np.asarray(epochs, dtype=float)
+        common, own = self._between_runs()
+        variance = common + own + self.seconds.between_epochs / left
+        pace = replace(self.pace, spread=np.sqrt(variance), shared=common / variance)
+        return Durations(left, pace, self.once, self.basis, self.notes)
 
-    def cdf(self, seconds: float) -> float:
-        """The chance to be done within so many seconds."""
-        return float(np.interp(seconds, self.values, self._levels, left=0.0, right=1.0))
+    def one(self, epochs: int, done: Sequence[float] = ()) -> Duration:
+        """Duration of a run, or what is left of it after the epochs `done` (their seconds)."""
+        whole = self.many([epochs])
+        if not done:
+            return Duration(whole)
+        left = float(max(epochs - len(done), 0))
+        pace = self._pace_after(done, left)
+        return Duration(replace(whole, left=np.array([left]), pace=pace, once=None, basis=Basis.PARAMETRIC))
 
-    @property
-    def point(self) -> float:
-        """The median."""
-        return self.quantile(0.5)
+    def _between_runs(self) -> tuple[float, float]:
+        """Variances of the model's error, and between runs of the setting."""
+        total = float(self.pace.spread) ** 2
+        common = float(self.pace.shared) * total
+        own = total - common - self.seconds.between_epochs / self.seconds.usual_epochs
+        return common, max(own, LEAST_OWN * total - common, 0.0)
 
-    @property
-    def _levels(self) -> Floats:
-        return (np.arange(len(self.values)) + 0.5) / len(self.values)
+    def _pace_after(self, done: Sequence[float], left: float) -> Part:
+        """The mean time of the epochs to come, given those that are done."""
+        common, own = self._between_runs()
+        told, doubt = self.seconds.told_by(done)
+        weight = (common + own) / (common + own + doubt)
+        median = self.pace.median + weight * (told - self.pace.median)
+        variance = (common + own) * (1 - weight) + self.seconds.between_epochs / max(left, 1.0)
+        # What this run's epochs leave unknown is partly what other jobs would still tell: the model's error.
+        shared = common * doubt**2 / ((common + own + doubt) * (own + doubt))
+        return replace(
+            self.pace, median=median, spread=np.sqrt(np.array([variance])), shared=np.array([shared / variance])
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class DurationModel:
-    """What happens once and the time of an epoch, each with a model of its own.
-
-    `between_epochs` is the variance between epochs of one run, and `epochs` the (harmonic) mean number of epochs of
-    the runs fitted, both on the scale of the model of epochs.
-    """
+    """What happens once and the time of an epoch, each with a model of its own; frozen, and small when pickled."""
 
     once: FittedModel
     epoch: FittedModel
-    between_epochs: float
-    epochs: float
+    seconds: Seconds
+    varied: Varied
+    runs: int
+
+    def at(self, settings: Mapping[str, Level]) -> DurationsAt:
+        """What is known about durations at a setting, for many numbers of epochs.
+
+        Raises:
+            InputError: in one sentence that names the factor that is unknown, missing, or has no such category.
+        """
+        query, ignorance = self.varied.query(settings), self.varied.ignorance(settings)
+        once, pace = (_part(model, query, ignorance) for model in (self.once, self.epoch))
+        notes = (*self.epoch.predict([query]).notes[0], *self.varied.unlike(settings))
+        if self.epoch.rows < FEWEST_UNITS:
+            of = f"{self.epoch.rows} settings" if self.varied.names else "one setting"
+            notes = (*notes, f"learned from {self.runs} runs of {of} only, so bounds are wide")
+        conformal = all(part.scores.basis(USUAL) is Basis.CONFORMAL for part in (once, pace)) and not ignorance
+        return DurationsAt(once, pace, self.seconds, Basis.CONFORMAL if conformal else Basis.PARAMETRIC, notes)
 
     def predict(self, settings: Mapping[str, Level], epochs: int, *, done: Sequence[float] = ()) -> Duration:
         """Distribution of a run's duration, or of what is left of it after the epochs `done` (their seconds)."""
-        if epochs < 1:
-            raise InputError(f"a run has at least one epoch, not {epochs}.")
-        left = epochs - len(done)
-        if left <= 0:
-            return Duration(np.zeros(QUANTILES))
-        pace = self._pace(self.epoch.predict([settings]), left, done)
-        levels = (np.arange(QUANTILES) + 0.5) / QUANTILES
-        seconds = left * np.array([pace.quantile(level)[0] for level in levels])
-        if done:
-            return Duration(seconds)
-        once_prediction = self.once.predict([settings])
-        once = np.array([once_prediction.quantile(level)[0] for level in levels])
-        return Duration(np.sort(np.add.outer(seconds, once).ravel())[QUANTILES // 2 :: QUANTILES])
+        return self.at(settings).one(epochs, done)
 
-    def _pace(self, epoch: Predictive, left: int, done: Sequence[float]) -> Predictive:
-        """The mean time of the epochs to come, given those that are done."""
-        run = np.maximum(epoch.spread**2 - self.between_epochs / self.epochs, 0.1 * epoch.spread**2)
-        location = epoch.location
-        if done:
-            # The first epoch carries what happens once, so it tells least; it counts only where it is all there is.
-            own = self.epoch.scale.forward(np.array(done[1:] or done, dtype=float))
-            weight = run / (run + self.between_epochs / len(own))
-            location = location + weight * (own.mean() - location)
-            run = run * (1 - weight)
-        return replace(epoch, location=location, spread=np.sqrt(run + self.between_epochs / left))
+
+def _part(model: FittedModel, query: Mapping[str, Level], ignorance: float) -> Part:
+    predicted = model.predict([query])
+    scores = predicted.seen_rows if predicted.seen[0] else predicted.new_rows
+    spread, shared = float(predicted.spread[0]), float(predicted.model_share[0])
+    variance = spread**2 + ignorance**2
+    return Part(
+        median=float(predicted.location[0] + spread * scores.quantile(np.array(0.5))),
+        spread=np.array(np.sqrt(variance)),
+        shared=np.array((spread**2 * shared + ignorance**2) / variance),
+        scores=scores,
+    )
 
 
 def fit_durations(records: Sequence[RunRecord], *, seed: int = 0) -> DurationModel:
-    """Learn durations from finished runs.
+    """Learn durations from runs.
 
     Raises:
-        InputError: if a record has no epochs or a time that is not positive, or there are too few records.
+        InputError: if fewer than `FEWEST_RUNS` runs came to an end of their own, or a time is not positive.
     """
-    for record in records:
-        if not record.epochs or min(record.epochs) <= 0 or record.startup < 0:
-            raise InputError("a run needs at least one epoch, and times above 0; leave it out.")
-    first_takes = _first_takes(records)
-    paces = np.array([_pace_of(record.epochs, first_takes) for record in records])
-    totals = np.array([record.startup + sum(record.epochs) for record in records])
-    counts = np.array([len(record.epochs) for record in records], dtype=float)
-    # Where the first epoch happens to be quick, a run may seem to have cost nothing before it.
-    once = np.maximum(totals - counts * paces, 1e-3 * totals)
-    names = list(records[0].settings) if records else []
-    table = pd.DataFrame([{name: record.settings.get(name) for name in names} for record in records])
-    fitted = {
-        response: fit(
-            from_dataset(make_dataset(table.assign(**{response: values}), response, names)), families=QUICK, seed=seed
-        )
-        for response, values in ((ONCE, once), (EPOCH, paces))
-    }
-    scale = fitted[EPOCH].scale
-    placed = [scale.forward(np.array(record.epochs[1:], dtype=float)) for record in records if len(record.epochs) > 2]
-    spare = sum(len(values) - 1 for values in placed)
-    between = sum(float(np.sum((values - values.mean()) ** 2)) for values in placed) / spare if spare else 0.0
-    return DurationModel(fitted[ONCE], fitted[EPOCH], between, float(len(counts) / np.sum(1 / counts)))
+    runs = sum(record.killed_after is None for record in records)
+    if runs < FEWEST_RUNS:
+        raise InputError(f"{runs} finished runs are too few to learn durations from; {FEWEST_RUNS} are needed.")
+    varied = varied_in([record.settings for record in records])
+    seconds, once, pace = separate(records)
+    settings = [record.settings for record in records]
 
+    def learn(response: str, values: Floats, censored: Bools) -> FittedModel:
+        told = values > 0  # a run that was killed too early tells nothing about what it had not begun
+        some = [each for each, tells in zip(settings, told, strict=True) if tells]
+        observations = observe(varied, some, response, values[told], censored[told])
+        few = not varied.names or observations.finished_units < FEWEST_UNITS
+        return fit_few(observations, seed=seed) if few else fit(observations, families=QUICK, seed=seed)
 
-def _first_takes(records: Sequence[RunRecord]) -> float:
-    """How many times as long as a later epoch the first one takes, on average over runs that have both."""
-    ratios = [record.epochs[0] / np.mean(record.epochs[1:]) for record in records if len(record.epochs) > 1]
-    return float(np.exp(np.mean(np.log(ratios)))) if ratios else 1.0
-
-
-def _pace_of(epochs: Sequence[float], first_takes: float) -> float:
-    """The steady time of an epoch of a run."""
-    return float(np.mean(epochs[1:])) if len(epochs) > 1 else epochs[0] / first_takes
+    return DurationModel(learn(ONCE, *once), learn(EPOCH, *pace), seconds, varied, runs)

@@ -31,7 +31,8 @@ class Encoding:
 
     def columns(self, settings: Floats) -> Floats:
         """The columns of settings."""
-        return np.hstack([self._columns_of(index, settings[:, index]) for index in range(len(self.factors))])
+        none = np.empty((len(settings), 0))  # nothing may have been varied
+        return np.hstack([none, *(self._columns_of(index, settings[:, index]) for index in range(len(self.factors)))])
 
     def _columns_of(self, index: int, values: Floats) -> Floats:
         factor = self.factors[index]

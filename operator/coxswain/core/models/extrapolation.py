@@ -37,7 +37,7 @@ class Reach:
         """The spread with what extrapolation adds to it."""
         far = self.beyond(settings)
         trend = np.sqrt(np.sum((far * self.trends) ** 2, axis=1))
-        return np.asarray(np.hypot(spread * (1 + far.max(axis=1)), trend), dtype=float)
+        return np.asarray(np.hypot(spread * (1 + far.max(axis=1, initial=0.0)), trend), dtype=float)
 
     def notes(self, settings: Floats) -> list[tuple[str, ...]]:
         """For each setting a sentence for each factor that lies beyond what was measured."""

@@ -71,7 +71,7 @@ class FittedModel:
             seen = found >= 0
             location = np.where(seen, self.known.location[found], location)
             spread = np.where(seen, self.known.spread[found], spread)
-            share = np.where(seen, 0.0, share)
+            share = np.where(seen, self.known.shared[found], share)
         return Predictive(
             self.scale,
             self.comparison.logarithmic,

@@ -11,11 +11,12 @@ import numpy as np
 
 from coxswain.core.models.censoring import impute
 from coxswain.core.models.extrapolation import reach_of
-from coxswain.core.models.families import FAMILIES, Family
+from coxswain.core.models.families import FAMILIES, Family, Setting, Spread
+from coxswain.core.models.families.gaussian import LOG_LOG
 from coxswain.core.models.fitted import FittedModel
 from coxswain.core.models.known import learn_known
 from coxswain.core.models.observations import Observations
-from coxswain.core.models.scales import Scale
+from coxswain.core.models.scales import Scale, usable_scales
 from coxswain.core.models.scoring import Scores
 from coxswain.core.models.search import Sample, Tuned, assess, assign_folds, make_sample, tune
 from coxswain.core.models.survey import Chooser, Progress, Survey, survey
@@ -56,9 +57,21 @@ def refit(
     seed: int = 0,
 ) -> FittedModel:
     """Fit the family and hyperparameters of a model to observations, and calibrate its bounds anew."""
-    kept = [family for family in families if family.name == model.chosen]
-    shares = model.scale is Scale.LOGIT
-    return _fit(observations, kept, lambda _: {model.chosen: model.tuned}, seed=seed, progress=_silence, shares=shares)
+    family = next(family for family in families if family.name == model.chosen)
+    return fit_as(family, model.tuned, observations, seed=seed)
+
+
+def fit_few(observations: Observations, *, seed: int = 0) -> FittedModel:
+    """Fit main effects alone, with nothing to choose: for few rows, or none that differ."""
+    setting: Setting = {"scale": usable_scales(observations.y)[0], "order": 1}
+    return fit_as(LOG_LOG, Tuned(setting, score=0.0, spread=Spread(0.0, 0.0)), observations, seed=seed)
+
+
+def fit_as(family: Family, tuned: Tuned, observations: Observations, *, seed: int = 0) -> FittedModel:
+    """Fit one family with one choice of hyperparameters, and calibrate its bounds."""
+    shares = tuned.setting["scale"] == Scale.LOGIT
+    choice = {family.name: tuned}
+    return _fit(observations, [family], lambda _: choice, seed=seed, progress=_silence, shares=shares)
 
 
 def _fit(

@@ -24,6 +24,8 @@ class KnownRows:
     settings: Floats
     location: Floats
     spread: Floats
+    shared: Floats
+    """The share in the variance of not knowing the row's own mean, which all its runs have in common."""
     calibration: Calibration
 
     def find(self, settings: Floats) -> Ints:
@@ -52,16 +54,17 @@ def learn_known(rows: Rows, left_out: Floats, spread: Floats, censored: Bools) -
     within = max(rows.within, 1e-12 * float(np.var(rows.mean)) + 1e-300)
     between = np.maximum(spread**2 - within, 0.0)
 
-    def shrunk(mean: Floats, count: Floats, which: Ints) -> tuple[Floats, Floats]:
+    def shrunk(mean: Floats, count: Floats, which: Ints) -> tuple[Floats, Floats, Floats]:
         own = between[which] * count / (between[which] * count + within)
         location = left_out[which] + own * (mean - left_out[which])
-        return location, np.sqrt(within + between[which] * (1 - own))
+        unknown = between[which] * (1 - own)
+        return location, np.sqrt(within + unknown), unknown / (within + unknown)
 
     again = replicated[rows.row_of]
     which = rows.row_of[again]
     others = rows.count[which] - 1
     mean_of_others = (rows.mean[which] * rows.count[which] - rows.values[again]) / others
-    location, expected = shrunk(mean_of_others, others, which)
+    location, expected, _ = shrunk(mean_of_others, others, which)
     scores = (rows.values[again] - location) / expected
     dof = float(np.sum(rows.count - 1))
     calibration = calibrate(scores, which, censored[again], dof)

@@ -32,6 +32,11 @@ class Observations:
     units: Ints
     censored: Bools
 
+    @property
+    def finished_units(self) -> int:
+        """The number of units with a run that was not killed."""
+        return len(np.unique(self.units[~self.censored]))
+
     def take(self, which: Bools) -> "Observations":
         """The observations that a mask picks, as if the others had never been made."""
         return replace(
@@ -58,23 +63,26 @@ def from_dataset(dataset: Dataset, censored: Bools | None = None) -> Observation
     Raises:
         InputError: if there are too few units to learn from, or nothing but killed runs.
     """
-    columns = [
-        dataset.frame[factor.name].to_numpy(dtype=float)
-        if factor.is_numeric
-        else _category_numbers(factor, dataset.frame[factor.name].tolist())
-        for factor in dataset.factors
-    ]
     killed = np.zeros(len(dataset.y), dtype=bool) if censored is None else censored
-    observations = Observations(
-        dataset.factors, dataset.response, np.column_stack(columns), dataset.y, dataset.units, killed
-    )
-    units = len(np.unique(observations.units[~killed]))
+    observations = observations_of(dataset, killed)
+    units = observations.finished_units
     if units < FEWEST_UNITS:
         what = "groups" if dataset.grouped else "distinct rows of settings"
         raise InputError(
             f"column {dataset.response} has {units} {what} with a value; a model needs at least {FEWEST_UNITS}."
         )
     return observations
+
+
+def observations_of(dataset: Dataset, censored: Bools) -> Observations:
+    """Observations of a checked table, however few."""
+    columns = [
+        dataset.frame[factor.name].to_numpy(dtype=float)
+        if factor.is_numeric
+        else _category_numbers(factor, dataset.frame[factor.name].tolist())
+        for factor in dataset.factors
+    ]
+    return Observations(dataset.factors, dataset.response, np.column_stack(columns), dataset.y, dataset.units, censored)
 
 
 def settings_array(factors: Sequence[Factor], queries: Sequence[Mapping[str, Level]]) -> Floats:
@@ -92,7 +100,7 @@ def settings_array(factors: Sequence[Factor], queries: Sequence[Mapping[str, Lev
             if factor.name not in query:
                 raise InputError(f"factor {factor.name} has no value; give {factor.name}=….")
     columns = [_column(factor, [query[factor.name] for query in queries]) for factor in factors]
-    return np.column_stack(columns) if queries else np.empty((0, len(factors)))
+    return np.array(columns).T.reshape(len(queries), len(factors))
 
 
 def _column(factor: Factor, values: Sequence[Level]) -> Floats:

@@ -67,10 +67,12 @@ def score(
 ) -> Scores:
     """All scores of predictions of rows not fitted."""
     error = observed - point
+    # Responses that are all the same leave nothing to explain.
+    variation = float(np.sum((observed - observed.mean()) ** 2)) or float("inf")
     relative = bool(np.all(observed != 0))
     return Scores(
         name,
-        r2=1 - float(np.sum(error**2) / np.sum((observed - observed.mean()) ** 2)),
+        r2=1 - float(np.sum(error**2)) / variation,
         rmse=float(np.sqrt(np.mean(error**2))),
         mae=float(np.mean(np.abs(error))),
         mape=float(np.mean(np.abs(error / observed))) if relative else float("nan"),
