@@ -24,6 +24,12 @@ def test_the_settings_are_for_nobody_elses_eyes(tmp_path: Path) -> None:
     assert "hush" not in "".join(os.environ.values())
 
 
+def test_temporary_files_of_all_that_is_started_go_with_the_folder(tmp_path: Path) -> None:
+    node.prepare(tmp_path, {})
+    assert Path(os.environ["TMPDIR"]).is_dir()
+    assert Path(os.environ["TMPDIR"]).is_relative_to(tmp_path)
+
+
 def test_without_java_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.environ", {"PATH": str(tmp_path)})
     with pytest.raises(Failure, match=r"^there is no Java here, which Spark needs; install a Java 17 runtime\.$"):

@@ -49,17 +49,17 @@ def alone() -> dict[str, list[float]]:
     return curve
 
 
-def test_two_executors_of_a_node_train_together_until_told_to_stop(
+def test_two_executors_of_a_node_train_together_until_told_to_stop_and_go_on_later(
     start: Start, alone: dict[str, list[float]], tmp_path: Path
 ) -> None:
-    node = start(
+    settings = {
         **TRAINING,
-        COXSWAIN_EPOCHS=100000,
-        COXSWAIN_EXECUTORS_PER_NODE=2,
-        COXSWAIN_CORES_PER_EXECUTOR="500m",
-        COXSWAIN_OUTPUT_PATH=tmp_path / "out",
-        COXSWAIN_SPARK_SECRET="",  # a single node makes its own
-    )
+        "COXSWAIN_EXECUTORS_PER_NODE": 2,
+        "COXSWAIN_CORES_PER_EXECUTOR": "500m",
+        "COXSWAIN_OUTPUT_PATH": tmp_path / "out",
+        "COXSWAIN_SPARK_SECRET": "",  # a single node makes its own
+    }
+    node = start(**settings, COXSWAIN_EPOCHS=100000)
     node.wait_for("'epoch': 3,")
     shown = node.metrics()
     assert shown["coxswain_worker_epochs"] >= 3
@@ -76,6 +76,11 @@ def test_two_executors_of_a_node_train_together_until_told_to_stop(
     assert (tmp_path / "out/model.pt").exists()
     for name in CURVES:
         assert words["curve"][name][:1] == pytest.approx(alone[name][:1], abs=1e-4)
+
+    trained = words["epochs"]
+    later = start(**settings, COXSWAIN_EPOCHS=trained + 1)
+    assert later.wait() == ExitCode.SUCCESS, later.output()
+    assert (later.words["resumedAfterEpoch"], later.words["epochs"]) == (trained, trained + 1)
 
 
 def test_two_nodes_learn_what_a_process_alone_learns(start_two: StartTwo, alone: dict[str, list[float]]) -> None:

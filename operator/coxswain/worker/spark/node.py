@@ -56,8 +56,9 @@ def prepare(folder: Path, configuration: Mapping[str, str]) -> None:
         raise Failure(
             Reason.ERROR, f"user {os.getuid()} has no name here, which Spark needs; add it to the image's /etc/passwd."
         ) from None
-    conf = folder / "conf"
+    conf, temporary = folder / "conf", folder / "temporary"
     conf.mkdir()
+    temporary.mkdir()
     (conf / "log4j2.properties").write_text(_LOGGING)
     defaults = conf / "spark-defaults.conf"
     defaults.touch(mode=0o600)  # the secret is in it
@@ -65,6 +66,7 @@ def prepare(folder: Path, configuration: Mapping[str, str]) -> None:
     os.environ.update(
         SPARK_HOME=str(Path(pyspark.__file__).parent),
         SPARK_CONF_DIR=str(conf),
+        TMPDIR=str(temporary),  # the launcher that TorchDistributor uses cleans nothing up
         # Master and Worker always open a web page, without a password: for nobody outside.
         SPARK_LOCAL_IP="127.0.0.1",
         SPARK_DAEMON_MEMORY="128m",
