@@ -48,7 +48,7 @@ def build() -> None:
     """Fill the caches."""
     packages.ensure()
     programs = binary.programs()
-    for name in ("busybox", "worker-torch"):
+    for name in images.FOR_PODS:
         images.archive(name)
     print(f"All that a local cluster needs is there; kubectl, helm and the rest are in {programs}")
 

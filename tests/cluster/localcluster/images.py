@@ -10,11 +10,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from coxswain import __version__
 from tests.cluster.localcluster import places, store
 from tests.cluster.localcluster.recipes import RECIPES
 from tests.cluster.localcluster.shell import run
 
-CERTIFICATES = "/etc/ssl/certs"
+FOR_PODS = ("busybox", "worker-torch", "worker-spark", "operator", "custom")
+"""The images that pods of tests run; the other recipes are what these start from."""
 
 
 def reference(name: str, registry: str = "localhost/coxswain") -> str:
@@ -43,34 +45,29 @@ def fingerprint(name: str) -> str:
 
 def _make(folder: Path, name: str) -> None:
     _build(name)
-    run(
-        *_buildah(),
-        "push",
-        "--disable-compression",
-        reference(name),
-        f"oci-archive:{folder / 'image.tar'}:{reference(name)}",
-    )
+    # Of the forms of an archive the one that is not compressed, which would take minutes and save nobody anything.
+    run(*_buildah(), "push", reference(name), f"docker-archive:{folder / 'image.tar'}:{reference(name)}")
 
 
+@functools.cache
 def _build(name: str) -> None:
     recipe = RECIPES[name]
     for image in dict.fromkeys(recipe.images.values()):
         _build(image)
     print(f"Building the image {name} …", flush=True)
-    arguments = [f"--build-arg={argument}={reference(image)}" for argument, image in recipe.images.items()]
+    values = {argument: reference(image) for argument, image in recipe.images.items()} | {"VERSION": __version__}
+    arguments = [f"--build-arg={argument}={value}" for argument, value in values.items()]
     with tempfile.TemporaryDirectory() as context:
         for place, path in recipe.files().items():
             target = Path(context, place)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
-        # The machine's certificates: it may reach the package index through a proxy of its own.
-        mounts = [f"--volume={CERTIFICATES}:{CERTIFICATES}:ro", f"--volume={_uv_cache()}:/root/.cache/uv"]
         run(
             *_buildah(),
             "build",
             "--layers",
             "--isolation=chroot",
-            *mounts,
+            f"--volume={_uv_cache()}:/var/cache/uv",  # what `make setup` fetched is not fetched again
             *arguments,
             f"--tag={reference(name)}",
             context,

@@ -12,6 +12,7 @@ from tests.cluster.localcluster import debian, places
 
 PUBLISHED = places.REPOSITORY / "images"
 FOR_TESTS = places.REPOSITORY / "tests" / "cluster" / "images"
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,11 @@ class Debian(Recipe):
     """A minimal Debian, made when it is first needed."""
 
     def files(self) -> dict[str, Path]:
-        """The Dockerfile, and all files of the system in an archive."""
-        return super().files() | {"debian.tar": debian.archive()}
+        """The Dockerfile, all files of the system in an archive, and this machine's certificates."""
+        return super().files() | {"debian.tar": debian.archive(), "ca-certificates.crt": CERTIFICATES}
 
 
-_WORKER = ("operator/coxswain/__init__.py", "operator/coxswain/core/__init__.py", "operator/coxswain/core/errors.py")
+_PACKAGE = "operator/coxswain/__init__.py"
 
 RECIPES: Mapping[str, Recipe] = {
     "busybox": BusyBox(PUBLISHED / "busybox"),
@@ -68,16 +69,23 @@ RECIPES: Mapping[str, Recipe] = {
         {"BASE": "debian", "BUILD": "torch-slim"},
         (
             *(f"requirements/{name}.txt" for name in ("uv", "core", "torch")),
-            *_WORKER,
+            *(_PACKAGE, "operator/coxswain/core/__init__.py", "operator/coxswain/core/errors.py"),
             "operator/coxswain/worker",
         ),
     ),
     "worker-spark": Recipe(
-        PUBLISHED / "worker-spark", {"BASE": "worker-torch"}, ("requirements/uv.txt", "requirements/spark.txt")
+        PUBLISHED / "worker-spark",
+        {"BASE": "worker-torch", "SYSTEM": "debian"},
+        ("requirements/uv.txt", "requirements/spark.txt"),
     ),
     "operator": Recipe(
         PUBLISHED / "operator",
         {"BASE": "debian"},
         (*(f"requirements/{name}.txt" for name in ("uv", "operator", "cli")), "operator/coxswain"),
+    ),
+    "custom": Recipe(
+        places.REPOSITORY / "examples" / "custom",
+        {"BASE": "debian"},
+        (_PACKAGE, *(f"operator/coxswain/worker/{part}" for part in ("__init__.py", "report")), "examples/custom"),
     ),
 }
