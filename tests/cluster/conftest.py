@@ -4,6 +4,7 @@ The cluster is a local one, started once for all tests and taken down at the end
 COXSWAIN_TEST_KUBECONFIG names. Tests of the local cluster's own start and end come first, while no other runs.
 """
 
+import functools
 import os
 import shutil
 import sys
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import conditions
+from tests.cluster import conditions, helm
+from tests.cluster.helm import Release
 from tests.cluster.kube import Cluster
 from tests.cluster.localcluster import binary, images, lifecycle, places
 from tests.cluster.localcluster.errors import ClusterError
+from tests.cluster.operating import Operating
 from tests.contract.crds import FOLDER
 
 HERE = Path(__file__).parent
@@ -86,6 +89,7 @@ def image(cluster: Cluster) -> Callable[[str], str]:
     Another cluster finds its images in a registry of its own, COXSWAIN_TEST_REGISTRY; putting them there is not ours.
     """
 
+    @functools.cache
     def give(name: str) -> str:
         if cluster.is_local:
             images.load(images.archive(name))
@@ -113,3 +117,40 @@ def no_cluster() -> Iterator[None]:
     lifecycle.down()
     yield
     lifecycle.down()
+
+
+@pytest.fixture(scope="session")
+def release(cluster: Cluster, image: Callable[[str], str]) -> Iterator[Release]:
+    """The operator, installed by its chart, quick to notice and to take over."""
+    settings = {
+        "scrape": {"intervalSeconds": 1},
+        "resyncSeconds": 10,
+        "refitDebounceSeconds": 1,
+        "lease": {"durationSeconds": 4, "renewSeconds": 3, "retrySeconds": 0.5},
+    }
+    for name in ("worker-torch", "busybox"):
+        image(name)
+    values = {"images": helm.images(image("operator")), "settings": settings}
+    with cluster.namespace() as name, helm.installed(cluster, name, values, "--wait", "--timeout=3m") as made:
+        yield made
+
+
+@pytest.fixture
+def operating(release: Release, namespace: str) -> Operating:
+    """The operator, with a namespace for the test's own jobs."""
+    return Operating(release, namespace)
+
+
+@pytest.fixture
+def gpus(local_cluster: Cluster) -> Iterator[int]:
+    """So many GPUs, which the node claims to have."""
+    (node,) = local_cluster.get("nodes")
+    name = node["metadata"]["name"]
+    patch = '[{"op": "%s", "path": "/status/capacity/nvidia.com~1gpu"%s}]'
+    local_cluster.kubectl(
+        "patch", "node", name, "--subresource=status", "--type=json", "--patch", patch % ("add", ', "value": "3"')
+    )
+    yield 3
+    local_cluster.kubectl(
+        "patch", "node", name, "--subresource=status", "--type=json", "--patch", patch % ("remove", "")
+    )

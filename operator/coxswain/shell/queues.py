@@ -114,10 +114,10 @@ class Queues:
             nodes=self._nodes(queue, holding),
         )
 
-    def _nodes(self, queue: Queue, holding: Sequence[Job]) -> tuple[Node, ...]:
-        """The nodes as they are once every promised pod has its place; none where the queue's numbers are given."""
+    def _nodes(self, queue: Queue, holding: Sequence[Job]) -> tuple[Node, ...] | None:
+        """The nodes as they are once every promised pod has its place; None where the queue's numbers are given."""
         if "auto" not in {queue.cores, queue.gpus}:
-            return ()
+            return None
         gpu = self._settings.gpu_resource
         nodes = {node.name: node for node in (_node(each, gpu) for each in self._cache.all(NODES) if _usable(each))}
         for name, pods in self._others.items():

@@ -79,13 +79,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Capacity:
-    """What a queue has: a total of cores and GPUs, where None is no limit, and where pods have to find a place."""
+    """What a queue has: a total of cores and GPUs, where None is no limit.
+
+    `nodes` are those on which pods have to find a place; None leaves that to the cluster.
+    """
 
     cores: float | None
     gpus: float | None
     held_cores: float = 0.0
     held_gpus: int = 0
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[Node, ...] | None = None
 
     def place(self, job: Waiting) -> "Capacity | None":
         """What is left when the job has its place, or None if it finds none."""
@@ -94,8 +97,8 @@ class Capacity:
             return None
         if self.gpus is not None and self.held_gpus + demand.all_gpus > self.gpus:
             return None
-        nodes = list(self.nodes)
-        for _ in range(demand.pods):
+        nodes = list(self.nodes or ())
+        for _ in range(demand.pods if self.nodes is not None else 0):
             # The fullest node that has room: what is left is then in large pieces.
             found = [
                 index for index, node in enumerate(nodes) if node.matches(job.node_selector) and node.takes(demand)
@@ -108,7 +111,7 @@ class Capacity:
             self,
             held_cores=self.held_cores + demand.all_cores,
             held_gpus=self.held_gpus + demand.all_gpus,
-            nodes=tuple(nodes),
+            nodes=tuple(nodes) if self.nodes is not None else None,
         )
 
     def never(self, job: Waiting) -> str | None:
@@ -118,7 +121,7 @@ class Capacity:
             return f"it asks for {demand.all_cores:g} cores, but its queue has {self.cores:g}; ask for fewer."
         if self.gpus is not None and demand.all_gpus > self.gpus:
             return f"it asks for {demand.all_gpus} GPUs, but its queue has {self.gpus:g}; ask for fewer."
-        fitting = [node for node in self.nodes if node.matches(job.node_selector)]
+        fitting = [node for node in self.nodes or () if node.matches(job.node_selector)]
         if self.nodes and not fitting:
             return "no node has the labels of its nodeSelector; correct it."
         if self.nodes and not any(node.could_take(demand) for node in fitting):

@@ -155,7 +155,7 @@ def _running(seen: Snapshot, *, running: bool, due: datetime) -> Decision:
     status = _said(seen, state)
     placed = seen.job.status.condition(PLACED)
     if running:
-        status = status.having(PLACED, "True", "AllRun", message, now=seen.now)
+        status = status.having(PLACED, "True", "AllRun", "all pods have been placed and started.", now=seen.now)
     else:
         status = status.having(PLACED, "False", reason, message, now=seen.now)
     notes: tuple[Note, ...] = ()

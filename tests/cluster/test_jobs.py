@@ -1,0 +1,173 @@
+"""TrainingJobs on a real cluster, from apply to the ledger, and everything that can come between."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from tests.cluster.operating import WORD, Operating, job, shell_job
+
+SMALL = {"workload": {"network": "mlp", "samples": 400}, "parameters": {"epochs": 2, "batchSize": 100}}
+HALF_A_CORE = {"coresPerWorker": "500m", "memoryPerWorker": "1Gi"}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_job_is_started_trained_and_recorded(operating: Operating, workers: int) -> None:
+    resources = {**HALF_A_CORE, "workers": workers}
+    operating.apply(job("train", **SMALL, resources=resources))
+    done = operating.until_state("train", "Succeeded", "Failed")
+    status = done["status"]
+    assert status["state"] == "Succeeded", status
+    assert status["columns"]["epochs"] == "2/2"
+    assert status["result"]["outcome"] == "Completed"
+    assert 0 < status["result"]["accuracy"] <= 1
+    (first, *_) = [
+        pod
+        for pod in operating.all("pods")
+        if pod["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] == "0"
+    ]
+    word = json.loads(first["status"]["containerStatuses"][0]["state"]["terminated"]["message"])
+    started = status["startedParameters"]
+    assert {name: started[name] for name in word["parameters"] if name in started} == {
+        name: value for name, value in word["parameters"].items() if name in started
+    }
+    assert {"epochs", "batchSize", "learningRate", "seed"} <= word["parameters"].keys()
+    operating.until("no finalizer", lambda: not operating.get("trainingjob", "train")["metadata"].get("finalizers"))
+    assert operating.all("services") == []
+    (entry,) = operating.observations()
+    assert entry["uid"] == done["metadata"]["uid"]
+
+
+def test_what_only_the_operator_can_refuse_is_held_with_a_sentence_and_few_writes(operating: Operating) -> None:
+    operating.apply(job("odd", workload={"network": "alexnet"}), job("wide", resources={"coresPerWorker": 64}))
+    for name, sentence in (("odd", "there is no network alexnet"), ("wide", "but the largest node has")):
+        operating.until_state(name, "Held", seconds=10)
+        condition = operating.condition(name, "Admitted")
+        assert condition["status"] == "False"
+        assert sentence in condition["message"]
+    settled = len(operating.writes("trainingjobs"))
+    time.sleep(20)
+    assert len(operating.writes("trainingjobs")) == settled
+    assert settled <= 8
+    operating.apply(job("odd", workload={"network": "mlp", "samples": 100}, suspend=True))
+    operating.until_state("odd", "Suspended", seconds=10)
+
+
+def test_a_suspended_job_waits_and_goes_on_when_it_may(operating: Operating, busybox: str) -> None:
+    operating.apply(shell_job("later", busybox, WORD, suspend=True))
+    operating.until_state("later", "Suspended")
+    assert operating.all("jobs") == []
+    operating.apply(shell_job("later", busybox, WORD))
+    operating.until_state("later", "Succeeded")
+
+
+def test_a_running_job_that_is_suspended_is_taken_down_and_tried_again(operating: Operating, busybox: str) -> None:
+    script = f"test $COXSWAIN_ATTEMPT = 1 && exec sleep 300; {WORD}"
+    operating.apply(shell_job("pause", busybox, script))
+    operating.until_state("pause", "Running")
+    operating.apply(shell_job("pause", busybox, script, suspend=True))
+    operating.until_state("pause", "Suspended")
+    assert [pod for pod in operating.all("pods") if pod["status"]["phase"] == "Running"] == []
+    operating.apply(shell_job("pause", busybox, script))
+    done = operating.until_state("pause", "Succeeded")
+    assert [attempt["reason"] for attempt in done["status"]["attempts"]] == ["Suspended", "Succeeded"]
+
+
+def test_why_pods_do_not_start_is_told_in_the_clusters_own_words(operating: Operating, busybox: str) -> None:
+    operating.apply(shell_job("lost-image", "localhost/nowhere/nothing:latest", "true"))
+    condition = operating.until(
+        "why it does not start",
+        lambda: (found := operating.condition("lost-image", "Placed")) and "mage" in found["reason"] and found,
+        seconds=60,
+    )
+    assert "localhost/nowhere/nothing" in condition["message"]
+    operating.cluster.kubectl("create", "quota", "none", "--hard=pods=1", f"--namespace={operating.namespace}")
+    operating.apply(shell_job("no-room", busybox, "true"))
+    condition = operating.until(
+        "the quota",
+        lambda: (found := operating.condition("no-room", "Placed")) and "quota" in found["message"] and found,
+        seconds=60,
+    )
+    assert "exceeded quota: none" in condition["message"]
+
+
+def test_a_gang_that_does_not_start_in_time_goes_back_to_the_queue(operating: Operating) -> None:
+    image = "localhost/nowhere/nothing:latest"
+    operating.apply(shell_job("stuck", image, "true", startTimeoutSeconds=10))
+    stuck = operating.until(
+        "a second attempt",
+        lambda: len((found := operating.get("trainingjob", "stuck"))["status"].get("attempts", [])) > 1 and found,
+    )
+    first = stuck["status"]["attempts"][0]
+    assert first["reason"] == "StartTimeout"
+    assert "did not all start within startTimeoutSeconds" in first["message"]
+
+
+@pytest.mark.parametrize("what", ["pods", "jobs"])
+def test_what_is_deleted_under_a_running_job_is_tried_again(operating: Operating, busybox: str, what: str) -> None:
+    operating.apply(shell_job("robbed", busybox, f"test $COXSWAIN_ATTEMPT = 1 && exec sleep 300; {WORD}"))
+    operating.until_state("robbed", "Running")
+    (victim,) = operating.all(what)
+    operating.delete(what, victim["metadata"]["name"], "--wait=false")
+    done = operating.until_state("robbed", "Succeeded", "Failed")
+    first, second = done["status"]["attempts"]
+    assert first["reason"] in {"DeletionByPodGC", "DisruptionTarget", "Killed", "JobMissing", "ResultLost"}, first
+    assert second["reason"] == "Succeeded"
+    assert len(operating.observations()) == 1
+
+
+def test_a_job_of_its_own_fault_is_not_tried_again(operating: Operating, busybox: str) -> None:
+    hungry = "x=a; while true; do x=$x$x; done"
+    operating.apply(
+        shell_job("greedy", busybox, hungry), shell_job("wrong", busybox, "echo no such column >&2; exit 64")
+    )
+    greedy = operating.until_state("greedy", "Failed")["status"]
+    assert [attempt["reason"] for attempt in greedy["attempts"]] == ["OutOfMemory"]
+    wrong = operating.until_state("wrong", "Failed")["status"]
+    assert len(wrong["attempts"]) == 1
+    assert "no such column" in wrong["result"]["message"]
+
+
+def test_a_job_can_be_deleted_at_any_stage_and_holds_nothing_afterwards(operating: Operating, busybox: str) -> None:
+    sleeper = "exec sleep 300"
+    operating.apply(
+        shell_job("held", busybox, sleeper, resources={"coresPerWorker": 64}),
+        shell_job("waiting", busybox, sleeper, suspend=True),
+        shell_job("running", busybox, sleeper, resources={"coresPerWorker": "1200m"}),
+        shell_job("finished", busybox, WORD),
+    )
+    for name, state in (("held", "Held"), ("waiting", "Suspended"), ("running", "Running"), ("finished", "Succeeded")):
+        operating.until_state(name, state)
+        operating.delete("trainingjob", name, "--timeout=30s")
+    operating.until("no Job is left", lambda: operating.all("jobs") == [])
+    operating.apply(shell_job("after", busybox, WORD, resources={"coresPerWorker": "1200m"}))
+    operating.until_state("after", "Succeeded")
+    assert sorted(entry["job"] for entry in operating.observations()) == ["after", "finished"]
+
+
+def test_a_finished_job_goes_when_its_time_is_over_and_its_result_stays(operating: Operating, busybox: str) -> None:
+    operating.apply(shell_job("brief", busybox, WORD, ttlSecondsAfterFinished=1))
+    operating.until("it is gone", lambda: operating.observations() and not operating.all("trainingjobs"))
+    assert [entry["job"] for entry in operating.observations()] == ["brief"]
+
+
+def test_a_job_that_takes_too_long_is_ended(operating: Operating, busybox: str) -> None:
+    operating.apply(shell_job("long", busybox, "exec sleep 300", activeDeadlineSeconds=3))
+    failed = operating.until_state("long", "Failed")["status"]
+    assert [attempt["reason"] for attempt in failed["attempts"]] == ["DeadlineExceeded"]
+
+
+def test_gpus_are_counted_and_asked_for(operating: Operating, busybox: str, gpus: int) -> None:
+    two: dict[str, Any] = {"gpusPerWorker": 2}
+    operating.apply(
+        shell_job("first", busybox, f"sleep 3; {WORD}", resources=two),
+        shell_job("second", busybox, WORD, resources=two),
+        shell_job("many", busybox, WORD, resources={"gpusPerWorker": gpus + 1}),
+    )
+    operating.until_state("many", "Held")
+    first = operating.until_state("first", "Succeeded")["status"]
+    second = operating.until_state("second", "Succeeded")["status"]
+    assert second["startTime"] >= first["completionTime"]
+    (pod, *_) = operating.all("pods", "--selector=coxswain.dev/job=first")
+    assert pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "2"

@@ -1,0 +1,58 @@
+import pytest
+
+from coxswain.core.jobs.ending import LOST, verdict_of
+from coxswain.core.jobs.view import Child, Pod
+from coxswain.core.observations import FAILED, STOPPED, SUCCEEDED
+from tests.unit.jobs.making import child, ended, pod, running
+
+DONE, BROKEN = child(("Complete", "")), child(("Failed", "PodFailurePolicy"))
+EVICTED = pod(state={"terminated": {"exitCode": 137}}, reason="Evicted", message="the node was low on memory.")
+DISRUPTED = pod(
+    state={"terminated": {"exitCode": 143}},
+    conditions=[
+        {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager", "message": "taint."}
+    ],
+)
+
+
+def word(state: str, reason: str = "") -> dict[str, str]:
+    return {"state": state, "reason": reason, "message": f"because of {reason}."}
+
+
+@pytest.mark.parametrize(
+    ("job", "pods", "workers", "expected"),
+    [
+        pytest.param(DONE, [ended(0, word("succeeded"))], 1, (SUCCEEDED, None, False), id="it went well"),
+        pytest.param(DONE, [ended(0, word("stopped"))], 1, (STOPPED, "", False), id="it was asked to stop"),
+        pytest.param(DONE, [ended(0)], 1, (FAILED, "NoResult", False), id="it said nothing"),
+        pytest.param(DONE, [], 1, (FAILED, LOST, True), id="its pod is gone with its result"),
+        pytest.param(BROKEN, [ended(64, word("failed", "BadData"))], 1, (FAILED, "BadData", False), id="its own error"),
+        pytest.param(BROKEN, [ended(75, word("failed", "PeerLost"))], 1, (FAILED, "PeerLost", True), id="bad luck"),
+        pytest.param(
+            BROKEN,
+            [ended(75, word("failed", "PeerLost")), ended(64, word("failed", "BadData"), 1)],
+            2,
+            (FAILED, "BadData", False),
+            id="the cause explains the lost peer",
+        ),
+        pytest.param(BROKEN, [ended(137, reason="OOMKilled")], 1, (FAILED, "OutOfMemory", False), id="out of memory"),
+        pytest.param(BROKEN, [ended(137)], 1, (FAILED, "Killed", True), id="killed by somebody"),
+        pytest.param(BROKEN, [EVICTED], 1, (FAILED, "Evicted", True), id="evicted"),
+        pytest.param(BROKEN, [DISRUPTED], 1, (FAILED, "DeletionByTaintManager", True), id="its node is going"),
+        pytest.param(BROKEN, [running()], 1, (FAILED, LOST, True), id="its node is gone"),
+        pytest.param(
+            child(("Failed", "DeadlineExceeded")), [ended(143)], 1, (FAILED, "DeadlineExceeded", False), id="too long"
+        ),
+    ],
+)
+def test_how_an_attempt_ended(
+    job: Child, pods: list[Pod], workers: int, expected: tuple[str, str | None, bool]
+) -> None:
+    found = verdict_of(job, pods, workers)
+    assert (found.state, found.reason, found.retry) == expected
+    assert found.state == SUCCEEDED or found.message
+
+
+def test_a_script_that_crashed_is_quoted() -> None:
+    crashed = pod(state={"terminated": {"exitCode": 1, "message": "Traceback\nKeyError: 'x'"}})
+    assert str(verdict_of(BROKEN, [crashed], 1).message).endswith("KeyError: 'x'")
