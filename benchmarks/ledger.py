@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import resource
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from coxswain.core.ledger.upkeep import MOST_SINGLES
 from coxswain.core.observations import SUCCEEDED, Curve, Observation
 from coxswain.shell.cluster import Cluster, Resource
 from coxswain.shell.ledger import Ledger
-from tests.cluster.conditions import OTHER_CLUSTER
+from tests.cluster.conditions import OTHER_CLUSTER, reason_to_skip
 from tests.cluster.localcluster import lifecycle, places
 
 FEW, MANY = 50, 50_000
@@ -75,6 +76,9 @@ def entry(namespace: str, number: int) -> Entry:
 
 def run() -> None:
     """Print what an append and a load cost."""
+    if reason := reason_to_skip(sys.platform, os.geteuid(), os.environ):
+        print(reason)
+        return
     other = os.environ.get(OTHER_CLUSTER)
     with nullcontext() if other else lifecycle.running():
         asyncio.run(_measure(Path(other) if other else places.KUBECONFIG))

@@ -74,7 +74,8 @@ def family_of(namespace: str, spec: JobSpec, node_type: str) -> Family:
 def fields_of(spec: JobSpec) -> dict[str, Level]:
     """In what a job may differ from others of its family, by short names such as `batchSize`, `spark.nodes`, `extra.x`.
 
-    Memory is in GiB. A field that is left out and has no default, such as `samples`, is not there.
+    The spec is that of the job as it runs, with what was steered in the place of what was asked for. Memory is in GiB.
+    A field that is left out and has no default, such as `samples`, is not there.
     """
     workload, resources = spec.workload, spec.resources
     if workload.type == "Ingest":

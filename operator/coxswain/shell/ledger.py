@@ -69,7 +69,11 @@ class Ledger:
             await self._load()
 
     async def append(self, entry: Entry) -> None:
-        """Record a run, once: whoever else has recorded it meanwhile, or did so before a crash, has done the same."""
+        """Record a run, once: whoever else has recorded it meanwhile, or did so before a crash, has done the same.
+
+        Raises:
+            ApiError: if it is not recorded; Refused where it cannot be, as in a namespace that is being deleted.
+        """
         for _ in range(_TRIES):
             if self.has(*entry.key):
                 return
