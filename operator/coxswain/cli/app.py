@@ -9,6 +9,7 @@ import sys
 import typer
 
 from coxswain.cli.analyze import analyze
+from coxswain.cli.backtest import backtest
 from coxswain.cli.design import design
 from coxswain.cli.fit import fit
 from coxswain.cli.ledger import app as ledger
@@ -32,6 +33,7 @@ def _root() -> None:
 
 
 app.command()(analyze)
+app.command()(backtest)
 app.command()(design)
 app.command()(fit)
 app.add_typer(ledger, name="ledger")
