@@ -10,7 +10,7 @@ from coxswain.core.demand import demand_of
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.entries import entry_of, load_during
 from coxswain.core.jobs.life import Decision, decide
-from coxswain.core.jobs.view import FINALIZER, Child, Job, Outlook, Pod, Snapshot, Trained
+from coxswain.core.jobs.view import FINALIZER, Advice, Child, Job, Outlook, Pod, Snapshot, Trained
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.manifests import Attempt, batch_job, needs_service, secret, service
 from coxswain.core.manifests.attempt import ATTEMPT_LABEL, JOB_LABEL
@@ -48,10 +48,11 @@ class Jobs:
         progress: Callable[[str], Trained | None],
         never: Callable[[Key], str | None],
         outlook: Callable[[Job, datetime], Outlook | None],
+        advice: Callable[[Key], Advice | None],
     ) -> None:
         self._cluster, self._cache, self._settings = cluster, cache, settings
         self._ledger, self._recorder = ledger, recorder
-        self._progress, self._never, self._outlook = progress, never, outlook
+        self._progress, self._never, self._outlook, self._advice = progress, never, outlook, advice
 
     async def reconcile(self, key: Key) -> datetime | None:
         """Do what is due for a job; gives the time to look again if nothing happens before."""
@@ -71,7 +72,8 @@ class Jobs:
         if attempt is None:
             invalid = None if job.problem else problem_of(job.spec)
             outlook = None if job.problem or job.status.finished else self._outlook(job, now)
-            return Snapshot(job, now, invalid=invalid, never=self._never(key), outlook=outlook)
+            advice = self._advice(key)
+            return Snapshot(job, now, invalid=invalid, never=self._never(key), outlook=outlook, advice=advice)
         manifest = self._cache.get(BATCH_JOBS, (job.namespace, attempt.job_name))
         if attempt.jobUID and (manifest is None or manifest["metadata"]["uid"] != attempt.jobUID):
             # Only the server knows for sure that a Job is gone.

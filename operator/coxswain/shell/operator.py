@@ -42,6 +42,7 @@ from coxswain.shell.progress import ProgressWatch
 from coxswain.shell.queues import Queues
 from coxswain.shell.scraping import new_session
 from coxswain.shell.settings import Settings
+from coxswain.shell.steering import Steering
 from coxswain.shell.wakeups import Wakeups
 
 _log = logging.getLogger("coxswain")
@@ -77,8 +78,21 @@ class Operator:
         self.wakeups: Wakeups[Wake] = Wakeups()
         self.ledger = Ledger(cluster, settings.namespaces or None, on_change=self._observed)
         recorder = Recorder(cluster)
-        self.queues = Queues(cluster, self.cache, settings, recorder)
         self.progress = ProgressWatch(self.cache, settings.scrape, metrics)
+        self._processes = ProcessPoolExecutor(settings.model_processes, mp_context=get_context("spawn"))
+        debounce = settings.refit_debounce_seconds
+        self.learning = Learning(self.ledger, self._processes, metrics, debounce, self._learned)
+        self.steering = Steering(
+            cluster,
+            self.cache,
+            recorder,
+            metrics,
+            settings.prices.table,
+            family=self._family,
+            model=self.learning.of,
+            progress=self.progress.of,
+        )
+        self.queues = Queues(cluster, self.cache, settings, recorder, self.steering)
         self.jobs = Jobs(
             cluster,
             self.cache,
@@ -88,10 +102,8 @@ class Operator:
             progress=self.progress.of,
             never=self.queues.never,
             outlook=self._outlook,
+            advice=self.steering.advice,
         )
-        self._processes = ProcessPoolExecutor(settings.model_processes, mp_context=get_context("spawn"))
-        debounce = settings.refit_debounce_seconds
-        self.learning = Learning(self.ledger, self._processes, metrics, debounce, self._learned)
         self.experiments = Experiments(cluster, self.cache, self.ledger, recorder, self._processes)
         self.leader = Leader(cluster, settings.lease, f"{socket.gethostname()}-{os.getpid()}")
 
@@ -252,7 +264,8 @@ class Operator:
             Job(manifest).status.attempt is not None and manifest["metadata"]["uid"] != job.uid
             for manifest in self.cache.all(JOBS)
         )
-        return outlook(job, model, now, load=load, trained=self.progress.of(job.uid))
+        wait = self.steering.wait((job.namespace, job.name))
+        return outlook(job, model, now, load=load, wait=wait, trained=self.progress.of(job.uid))
 
     def _observed(self, family: str) -> None:
         """The ledger has other observations of a family."""
@@ -264,6 +277,7 @@ class Operator:
             job = Job(manifest)
             if not job.problem and not job.status.finished and self._family(job) == family:
                 self.wakeups.wake(Wake(Kind.JOB, job.namespace, job.name))
+                self.wakeups.wake(Wake(Kind.QUEUE, "", job.spec.queue_name))
 
     def _progressed(self, key: Key) -> None:
         self.wakeups.wake(Wake(Kind.JOB, *key))

@@ -1,7 +1,7 @@
 """Queues: who of those that wait may start, given what the nodes offer and what has been promised already."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,7 @@ from coxswain.core.jobs.admission import Admission, Capacity, Node, Waiting, adm
 from coxswain.core.jobs.life import not_before, start
 from coxswain.core.jobs.view import FINALIZER, Job
 from coxswain.core.manifests.attempt import JOB_LABEL
+from coxswain.core.planning import values as planning
 from coxswain.core.workloads import problem_of
 from coxswain.shell.cache import Cache, Key
 from coxswain.shell.cluster import JOBS, NODES, PODS, Cluster, Manifest
@@ -20,6 +21,7 @@ from coxswain.shell.errors import Conflict, NotFound
 from coxswain.shell.events import Recorder
 from coxswain.shell.logs import about
 from coxswain.shell.settings import Queue, Settings
+from coxswain.shell.steering import Steering
 
 _LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
 
@@ -27,8 +29,11 @@ _LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
 class Queues:
     """Admits jobs. One pass at a time over all queues, because they may share their nodes."""
 
-    def __init__(self, cluster: Cluster, cache: Cache, settings: Settings, recorder: Recorder) -> None:
+    def __init__(
+        self, cluster: Cluster, cache: Cache, settings: Settings, recorder: Recorder, steering: Steering
+    ) -> None:
         self._cluster, self._cache, self._settings, self._recorder = cluster, cache, settings, recorder
+        self._steering = steering
         self._pass = asyncio.Lock()
         self._others: dict[str, list[Manifest]] = {}
         self._never: dict[Key, str] = {}
@@ -53,13 +58,17 @@ class Queues:
             now = datetime.now(UTC)
             jobs = [Job(manifest) for manifest in self._cache.all(JOBS)]
             waiting = {(job.namespace, job.name): job for job in jobs if self._waits(job, name)}
-            unknown = next((queue for queue in self._settings.queues if queue.name == name), None) is None
-            if unknown:
+            planned: Sequence[Key] = ()
+            if all(queue.name != name for queue in self._settings.queues):
                 known = ", ".join(queue.name for queue in self._settings.queues)
                 outcome = Admission(never=dict.fromkeys(waiting, f"there is no queue {name}; use one of {known}."))
             else:
-                outcome = admit([_waiting(job) for job in waiting.values()], self._capacity(name, jobs), now)
-            changed = {key for key in waiting if self._never.get(key) != outcome.never.get(key)}
+                capacity = self._capacity(name, jobs)
+                planned = await self._plan(list(waiting.values()), jobs, name, capacity)
+                waiting = {key: job for key, job in self._again(waiting).items() if self._may_start(job)}
+                ranked = [replace(_waiting(job), rank=self._steering.rank(key)) for key, job in waiting.items()]
+                outcome = admit(ranked, capacity, now)
+            changed = {key for key in waiting if self._never.get(key) != outcome.never.get(key)} | set(planned)
             for key in waiting:
                 self._never.pop(key, None)
             self._never |= outcome.never
@@ -67,6 +76,29 @@ class Queues:
                 if await self._start(waiting[each.key]):
                     changed.add(each.key)
             return list(changed), outcome.again_at
+
+    async def _plan(self, waiting: Sequence[Job], jobs: Sequence[Job], name: str, capacity: Capacity) -> Sequence[Key]:
+        running = [job for job in jobs if not job.problem and job.holds_capacity and job.spec.queue_name == name]
+        free = capacity.nodes or ()
+        cores = capacity.cores
+        if cores is None:
+            # What the nodes have left for this queue, and what its own jobs hold of them.
+            cores = sum(node.free_cores for node in free) + sum(demand_of(job.effective).all_cores for job in running)
+        gpus = capacity.gpus
+        if gpus is None:
+            gpus = sum(node.free_gpus for node in free) + sum(demand_of(job.effective).all_gpus for job in running)
+        return await self._steering.plan(
+            name, waiting, running, planning.Capacity(round(1000 * max(cores, 0)), int(gpus))
+        )
+
+    def _again(self, jobs: Mapping[Key, Job]) -> dict[Key, Job]:
+        """The jobs as they are now that some may have been rewritten."""
+        return {key: Job(manifest) for key in jobs if (manifest := self._cache.get(JOBS, key)) is not None}
+
+    def _may_start(self, job: Job) -> bool:
+        """Whether a job that will not make it in time should run all the same."""
+        advice = self._steering.advice((job.namespace, job.name))
+        return advice is None or advice.attainable is not False or job.spec.steering.when_infeasible == "RunAnyway"
 
     def _waits(self, job: Job, queue: str) -> bool:
         return not (

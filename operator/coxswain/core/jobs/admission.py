@@ -1,12 +1,14 @@
 """Which of the jobs that wait in a queue may start now.
 
-Jobs are taken by priority, then by deadline; one without a deadline is treated as if it had one a day after its
-creation, so that it moves up as it waits. The first job that does not fit may be passed by others for a while, so that
-the capacity is used; when it has waited longer than that, what becomes free is kept for it.
+Jobs are taken by priority, then as the plan says, and where there is none yet by deadline; one without a deadline is
+treated as if it had one a day after its creation, so that it moves up as it waits. The first job that does not fit may
+be passed by others for a while, so that the capacity is used; when it has waited longer than that, what becomes free is
+kept for it.
 
 Where the queue's capacity is what the nodes offer, a job fits when each of its pods finds a node with room.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -31,11 +33,14 @@ class Waiting:
     deadline: datetime | None = None
     not_before: datetime | None = None
     node_selector: Mapping[str, str] = field(default_factory=dict)
+    rank: int | None = None
+    """Its place in the plan, once it has one."""
 
     @property
     def order(self) -> Any:
         """Who comes first."""
-        return (-self.priority, self.deadline or self.created + AGEING, self.created, self.key)
+        rank = math.inf if self.rank is None else self.rank
+        return (-self.priority, rank, self.deadline or self.created + AGEING, self.created, self.key)
 
 
 @dataclass(frozen=True)

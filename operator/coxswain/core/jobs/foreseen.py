@@ -1,10 +1,12 @@
-"""A job's forecast in its status: told when it is news, with what it rests on and what it means for the deadline."""
+"""A job's forecast and what was steered, in its status: told when it is news, with what it means for the deadline."""
 
 from datetime import datetime
 
 from coxswain.core.api.status import DEADLINE_ATTAINABLE, MODEL_READY, Forecast, JobStatus
 from coxswain.core.jobs.view import Snapshot
 
+STEERED = "Steered"
+MOST_ADJUSTMENTS = 20
 # A forecast is news when it moves by this share of what is left, or the chance by so many points.
 _NEWS_SHARE, _NEWS_SECONDS, _NEWS_POINTS = 0.05, 2.0, 2.0
 
@@ -22,6 +24,22 @@ def with_outlook(status: JobStatus, seen: Snapshot) -> JobStatus:
         return status
     status = status.model_copy(update={"forecast": told.forecast})
     return _with_chance(status, told.forecast, seen)
+
+
+def with_advice(status: JobStatus, seen: Snapshot) -> JobStatus:
+    """The status with what the plan changed, or would change."""
+    advice = seen.advice
+    if advice is None or not advice.adjusted:
+        return status
+    if seen.job.spec.steering.mode == "DryRun":
+        would = ", ".join(f"{each.field} {each.before:g} → {each.to:g}" for each in advice.adjusted)
+        return status.having(STEERED, "False", "DryRun", f"it would change {would}: {advice.reason}", now=seen.now)
+    known = {(each.time, each.field) for each in status.adjustments}
+    new = tuple(each for each in advice.adjusted if (each.time, each.field) not in known)
+    if not new:
+        return status
+    status = status.model_copy(update={"adjustments": (*status.adjustments, *new)[-MOST_ADJUSTMENTS:]})
+    return status.having(STEERED, "True", "Adjusted", advice.reason, now=seen.now)
 
 
 def is_news(before: Forecast | None, after: Forecast, now: datetime) -> bool:
@@ -46,6 +64,8 @@ def _with_chance(status: JobStatus, forecast: Forecast, seen: Snapshot) -> JobSt
         return status.having(DEADLINE_ATTAINABLE, "False", "Passed", message, now=seen.now)
     wanted = seen.job.spec.steering.confidence_percent
     message = f"the chance to meet it is {chance:.0f} %, {wanted} % are asked for."
+    if seen.advice is not None and seen.advice.remedy and chance < wanted:
+        message = f"{message} {seen.advice.remedy}"
     if chance >= wanted:
         return status.having(DEADLINE_ATTAINABLE, "True", "Attainable", message, now=seen.now)
     reason = "AtRisk" if chance >= 1 else "Infeasible"

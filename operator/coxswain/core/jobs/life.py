@@ -23,7 +23,7 @@ from coxswain.core.api.status import (
 from coxswain.core.jobs import words
 from coxswain.core.jobs.actions import Action, DropHelpers, Launch, Record, Release, Remove, TakeDown
 from coxswain.core.jobs.ending import missing, verdict_of
-from coxswain.core.jobs.foreseen import with_outlook
+from coxswain.core.jobs.foreseen import with_advice, with_outlook
 from coxswain.core.jobs.parameters import started_parameters
 from coxswain.core.jobs.view import Job, Snapshot
 from coxswain.core.observations import FAILED as RUN_FAILED
@@ -32,6 +32,7 @@ from coxswain.core.verdict import Verdict
 PLACED = "Placed"
 """The condition that tells whether all pods of the attempt run, and if not, why."""
 SUSPENSION, START_TIMEOUT = "Suspended", "StartTimeout"
+INFEASIBLE = "Infeasible"
 _NO_FAULT = {SUSPENSION, START_TIMEOUT}
 _FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
 
@@ -60,7 +61,7 @@ Rule = Callable[[Snapshot], Decision | None]
 
 def decide(snapshot: Snapshot) -> Decision:
     """The decision."""
-    for rule in (_deleted, _finished, _under_way, _refused, _suspended):
+    for rule in (_deleted, _finished, _under_way, _refused, _suspended, _hopeless):
         decision = rule(snapshot)
         if decision is not None:
             return decision
@@ -250,13 +251,27 @@ def _suspended(seen: Snapshot) -> Decision | None:
     return Decision(status.having(SUSPENDED, "True", SUSPENSION, "suspend is true.", now=seen.now))
 
 
+def _hopeless(seen: Snapshot) -> Decision | None:
+    """A job that cannot be in time is held or fails, if it says so; without saying so it runs as well as it can."""
+    job, advice = seen.job, seen.advice
+    if advice is None or advice.attainable is not False or job.spec.steering.when_infeasible == "RunAnyway":
+        return None
+    message = f"it cannot meet its deadline. {advice.remedy or ''}".strip()
+    if job.spec.steering.when_infeasible == "Hold":
+        status = _said(seen, "Held")
+        return Decision(status.having(ADMITTED, "False", INFEASIBLE, message, now=seen.now))
+    status = _said(seen, "Failed").model_copy(update={"completion_time": seen.now})
+    status = status.having(FAILED, "True", INFEASIBLE, message, now=seen.now)
+    return Decision(words.with_columns(status, job), notes=(Note(INFEASIBLE, message, warning=True),))
+
+
 def _waiting(seen: Snapshot) -> Decision:
     job = seen.job
     status = _said(seen, "Pending")
     if status.condition(SUSPENDED):
         status = status.having(SUSPENDED, "False", "Resumed", "it may run.", now=seen.now)
     before = status.condition(ADMITTED)
-    if before is None or before.status == "True" or before.reason in {"InvalidSpec", "TooLarge"}:
+    if before is None or before.status == "True" or before.reason in {"InvalidSpec", "TooLarge", INFEASIBLE}:
         message = f"it waits in queue {job.spec.queue_name} for its turn and for room."
         status = status.having(ADMITTED, "False", "Waiting", message, now=seen.now)
     pause = not_before(job)
@@ -269,5 +284,5 @@ def _said(seen: Snapshot, state: JobState) -> JobStatus:
     deadline = None if job.problem else job.deadline
     update = {"state": state, "observed_generation": job.generation, "deadline_time": deadline}
     status = job.status.model_copy(update=update)
-    status = with_outlook(words.with_progress(status, seen), seen)
+    status = with_advice(with_outlook(words.with_progress(status, seen), seen), seen)
     return words.with_columns(status, job) if not job.problem else status

@@ -9,7 +9,7 @@ from typing import Any
 
 from coxswain.core.api import parse_job
 from coxswain.core.api.job import JobSpec
-from coxswain.core.api.status import Attempt, Forecast, JobStatus, parse_job_status, parse_time
+from coxswain.core.api.status import Adjusted, Attempt, Forecast, JobStatus, parse_job_status, parse_time
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
 from coxswain.core.jobs.parameters import effective
@@ -271,6 +271,7 @@ class Snapshot:
     """Why pods could not even be created, in the cluster's words: reasons and sentences."""
     progress: "Trained | None" = None
     outlook: "Outlook | None" = None
+    advice: "Advice | None" = None
     invalid: str | None = None
     """What only the operator knows to be wrong with the spec."""
     never: str | None = None
@@ -289,6 +290,18 @@ class Outlook:
     forecast: Forecast | None
     reason: str
     message: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the last plan said of a job that waits."""
+
+    adjusted: tuple[Adjusted, ...] = ()
+    """What it changed; recorded once."""
+    attainable: bool | None = None
+    reason: str = ""
+    remedy: str | None = None
+    """Of a job that will not make it: what would do."""
 
 
 @dataclass(frozen=True)

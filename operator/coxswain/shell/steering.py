@@ -1,0 +1,146 @@
+"""Steering on the cluster: plan the jobs of a queue together, and rewrite those that should run with something else.
+
+`spec.steered` is written by server-side apply under a field manager of its own, and only if the job is still the one
+that was planned: who edits a job meanwhile wins, and the next plan sees what he asked for.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from coxswain.core.api.job import Steered
+from coxswain.core.api.parsing import API_VERSION
+from coxswain.core.api.status import Interval
+from coxswain.core.cost import Prices
+from coxswain.core.forecasts.learning import FamilyModel
+from coxswain.core.jobs.view import Advice, Job, Trained
+from coxswain.core.planning.planner import plan
+from coxswain.core.planning.values import Capacity
+from coxswain.core.steering.scene import Prospect, scene_of
+from coxswain.core.steering.steps import Step, steps_of
+from coxswain.shell.cache import Cache, Key
+from coxswain.shell.cluster import JOBS, Cluster
+from coxswain.shell.errors import Conflict, NotFound, Refused
+from coxswain.shell.events import Recorder
+from coxswain.shell.logs import about
+from coxswain.shell.metrics import Metrics
+
+FIELD_MANAGER = "coxswain-steering"
+
+
+class Steering:
+    """Plans, and remembers what the last plan said of each job that waits."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        cache: Cache,
+        recorder: Recorder,
+        metrics: Metrics,
+        prices: Prices,
+        *,
+        family: Callable[[Job], str],
+        model: Callable[[str], FamilyModel | None],
+        progress: Callable[[str], Trained | None],
+    ) -> None:
+        self._cluster, self._cache, self._recorder, self._metrics = cluster, cache, recorder, metrics
+        self._prices, self._family, self._model, self._progress = prices, family, model, progress
+        self._said: dict[str, dict[Key, Step]] = {}
+        """By the name of the queue."""
+        self._seen: dict[Key, int] = {}
+
+    def wait(self, key: Key) -> Interval | None:
+        """How long a job is still to wait, by the last plan."""
+        step = self._step(key)
+        return step.wait if step else None
+
+    def advice(self, key: Key) -> Advice | None:
+        """What the last plan said of a job."""
+        step = self._step(key)
+        return step.advice if step else None
+
+    def rank(self, key: Key) -> int | None:
+        """A job's place in the last plan."""
+        step = self._step(key)
+        return step.rank if step else None
+
+    def _step(self, key: Key) -> Step | None:
+        return next((steps[key] for steps in self._said.values() if key in steps), None)
+
+    async def plan(self, queue: str, waiting: Sequence[Job], running: Sequence[Job], capacity: Capacity) -> list[Key]:
+        """Plan a queue; gives the jobs of which something new is said."""
+        now = datetime.now(UTC)
+        prospects = [self._prospect(job) for job in waiting]
+        others = [self._prospect(job) for job in running]
+        if not prospects:
+            self._said.pop(queue, None)
+            return []
+        load = 1.0 + len(others)
+        scene = scene_of(prospects, others, capacity, now, prices=self._prices, load=load)
+        # It may take a second where thousands wait, and the loop must go on meanwhile.
+        made = await asyncio.to_thread(plan, scene.snapshot)
+        before = self._said.get(queue, {})
+        said = self._said[queue] = {}
+        changed = []
+        for step in steps_of(scene, prospects, made, now):
+            key = (step.job.namespace, step.job.name)
+            if step.rewrites:
+                if not await self._rewrite(step):
+                    continue
+                changed.append(key)
+            elif key not in before or _differs(before[key], step):
+                changed.append(key)
+            said[key] = step
+        seen = {key: runs for key, runs in self._seen.items() if self._cache.get(JOBS, key) is not None}
+        self._seen = seen | {_key(job): self._runs(job) for job in waiting}
+        return changed
+
+    def _prospect(self, job: Job) -> Prospect:
+        family = self._family(job)
+        news = self._seen.get(_key(job)) != self._runs(job)
+        return Prospect(job, family, self._model(family), self._progress(job.uid), news)
+
+    def _runs(self, job: Job) -> int:
+        model = self._model(self._family(job))
+        return model.runs if model else 0
+
+    async def _rewrite(self, step: Step) -> bool:
+        """Write what a job should run with, unless it has changed since it was planned."""
+        job = step.job
+        wanted = None if job.spec.steering.mode == "Disabled" else step.steered
+        manifest = {
+            "apiVersion": API_VERSION,
+            "kind": "TrainingJob",
+            "metadata": {"name": job.name, "resourceVersion": job.manifest["metadata"]["resourceVersion"]},
+            "spec": {"steered": _told(wanted)} if wanted else {},
+        }
+        try:
+            written = await self._cluster.apply(JOBS, job.namespace, job.name, manifest, manager=FIELD_MANAGER)
+        except (Conflict, NotFound):
+            return False
+        except Refused as error:
+            about(job.manifest).warning("could not be steered: %s", error)
+            return False
+        self._cache.put(JOBS, written)
+        for each in step.advice.adjusted:
+            self._metrics.adjustments.labels(each.field).inc()
+            message = f"{each.field} {each.before:g} → {each.to:g}: {each.reason}"
+            about(job.manifest).info("steered %s", message)
+            await self._recorder.emit(job.manifest, "Adjusted", message)
+        return True
+
+
+def _differs(before: Step, after: Step) -> bool:
+    if before.advice.attainable != after.advice.attainable or (before.wait is None) != (after.wait is None):
+        return True
+    if before.wait is None or after.wait is None:
+        return False
+    return abs(before.wait.expected - after.wait.expected) > max(2.0, 0.1 * before.wait.expected)
+
+
+def _key(job: Job) -> Key:
+    return job.namespace, job.name
+
+
+def _told(steered: Steered) -> dict[str, float]:
+    return dict(steered.model_dump(by_alias=True, exclude_none=True))
