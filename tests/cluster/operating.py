@@ -17,11 +17,12 @@ PATIENCE_SECONDS = 240
 API_VERSION = "coxswain.dev/v1alpha1"
 Manifest = dict[str, Any]
 
-# What a worker of a user's own says at the end, without any training: for tests of everything around it.
+# What a worker of a user's own says at the end, without any training: for tests of everything around it. As with a
+# training, what comes out follows from the seed.
 WORD = (
     'printf \'{"state":"succeeded","jobUid":"%s","epochs":%s,"seconds":{"total":1.5,"startup":0.5},'
-    '"result":{"loss":0.5,"accuracy":0.8},"parameters":{"epochs":%s}}\' '
-    '"$COXSWAIN_JOB_UID" "$COXSWAIN_EPOCHS" "$COXSWAIN_EPOCHS" > /dev/termination-log'
+    '"result":{"loss":0.%s,"accuracy":0.8}}\' '
+    '"$COXSWAIN_JOB_UID" "$COXSWAIN_EPOCHS" "$COXSWAIN_SEED" > /dev/termination-log'
 )
 
 
@@ -97,7 +98,8 @@ class Operating:
 
     def observations(self) -> list[Manifest]:
         """What the ledger has, as a user exports it."""
-        return list(json.loads(self.cox("ledger", "list", f"--namespace={self.namespace}", "--output=json"))["entries"])
+        listed = json.loads(self.cox("ledger", "list", f"--namespace={self.namespace}", "--output=json"))
+        return [{**each, "job": each["observation"]["job"]} for each in listed["observations"]]
 
     def cox(self, *arguments: str) -> str:
         """What `cox` prints."""

@@ -8,12 +8,13 @@ from typing import Protocol
 from coxswain.core.api.status import JobStatus
 from coxswain.core.demand import demand_of
 from coxswain.core.jobs import actions
+from coxswain.core.jobs.decision import Decision
 from coxswain.core.jobs.entries import entry_of, load_during
-from coxswain.core.jobs.life import Decision, decide
+from coxswain.core.jobs.life import decide
 from coxswain.core.jobs.view import FINALIZER, Advice, Child, Job, Outlook, Pod, Snapshot, Trained
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.manifests import Attempt, batch_job, needs_service, secret, service
-from coxswain.core.manifests.attempt import ATTEMPT_LABEL, JOB_LABEL
+from coxswain.core.manifests.attempt import ATTEMPT_LABEL, JOB_LABEL, KUEUE_LABEL
 from coxswain.core.workloads import problem_of
 from coxswain.shell.cache import Cache, Key
 from coxswain.shell.cluster import BATCH_JOBS, EVENTS, JOBS, NODES, PODS, SECRETS, SERVICES, Cluster, Manifest, Resource
@@ -101,30 +102,41 @@ class Jobs:
         return tuple((event.get("reason") or "Warning", event.get("message") or "") for event in warnings)
 
     async def _carry_out(self, seen: Snapshot, decision: Decision) -> None:
-        job = seen.job
-        status = decision.status
+        job, status = seen.job, decision.status
         for action in decision.actions:
             about(job.manifest).info("%s", _told(action))
             match action:
+                case actions.Launch() if not job.has_finalizer:  # Kueue may start it any moment
+                    await self._set_finalizers(job, [*_finalizers(job), FINALIZER])
+                    return
                 case actions.Launch():
                     status = await self._launch(job, status)
-                case actions.TakeDown(job_name):
-                    child = await self._cluster.merge(BATCH_JOBS, job.namespace, job_name, {"spec": {"suspend": True}})
-                    self._cache.put(BATCH_JOBS, child)
                 case actions.Record():
                     await self._ledger.append(self._entry(seen, action))
                     self._cache.forget_pods((job.namespace, job.name))
-                case actions.DropHelpers(job_name):
-                    await self._drop_helpers(job, job_name)
                 case actions.Release():
-                    await self._release(job)
+                    await self._set_finalizers(job, [name for name in _finalizers(job) if name != FINALIZER])
                     return
                 case actions.Remove():
                     await self._cluster.delete(JOBS, job.namespace, job.name, uid=job.uid)
                     return
+                case _:
+                    await self._tend(job, action)
         await self._write(job, status)
         for note in decision.notes:
             await self._recorder.emit(job.manifest, note.reason, note.message, warning=note.warning)
+
+    async def _tend(self, job: Job, action: actions.Retarget | actions.TakeDown | actions.DropHelpers) -> None:
+        """What concerns the objects of an attempt."""
+        match action:
+            case actions.Retarget(job_name, annotations):
+                patch: Manifest = {"spec": {"template": {"metadata": {"annotations": dict(annotations)}}}}
+                self._cache.put(BATCH_JOBS, await self._cluster.merge(BATCH_JOBS, job.namespace, job_name, patch))
+            case actions.TakeDown(job_name):
+                patch = {"spec": {"suspend": True}}
+                self._cache.put(BATCH_JOBS, await self._cluster.merge(BATCH_JOBS, job.namespace, job_name, patch))
+            case actions.DropHelpers(job_name):
+                await self._drop_helpers(job, job_name)
 
     async def _write(self, job: Job, status: JobStatus) -> None:
         rendered = status.render()
@@ -139,7 +151,15 @@ class Jobs:
         """Create what an attempt needs, its Job last, and record which Job it is."""
         begun = status.attempts[-1]
         image = job.spec.workload.image or getattr(self._settings.images, job.spec.engine.lower())
-        attempt = Attempt(job.name, job.uid, begun.number, job.effective, image, self._settings.gpu_resource)
+        attempt = Attempt(
+            job.name,
+            job.uid,
+            begun.number,
+            job.effective,
+            image,
+            self._settings.gpu_resource,
+            job.labels.get(KUEUE_LABEL),
+        )
         address = None
         if needs_service(attempt.spec):
             created = await self._create(SERVICES, job, service(attempt))
@@ -173,10 +193,9 @@ class Jobs:
         if job.spec.engine == "Spark":
             await self._cluster.delete(SECRETS, job.namespace, name)
 
-    async def _release(self, job: Job) -> None:
-        left = [name for name in job.manifest["metadata"].get("finalizers", ()) if name != FINALIZER]
+    async def _set_finalizers(self, job: Job, finalizers: list[str]) -> None:
         version = job.manifest["metadata"]["resourceVersion"]
-        patch = {"metadata": {"finalizers": left, "resourceVersion": version}}
+        patch = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
         self._cache.put(JOBS, await self._cluster.merge(JOBS, job.namespace, job.name, patch))
 
     def _entry(self, seen: Snapshot, action: actions.Record) -> Entry:
@@ -200,6 +219,10 @@ class Jobs:
         """The type of node that the first worker ran on."""
         node = self._cache.get(NODES, ("", seen.pods[0].node)) if seen.pods and seen.pods[0].node else None
         return type_of(node) if node else ""
+
+
+def _finalizers(job: Job) -> list[str]:
+    return list(job.manifest["metadata"].get("finalizers", ()))
 
 
 def _told(action: actions.Action) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 from coxswain.core.api.status import JobStatus
 from coxswain.core.jobs.actions import Launch
-from coxswain.core.jobs.life import Decision, decide, start
+from coxswain.core.jobs.decision import Decision
+from coxswain.core.jobs.life import decide, start
 from coxswain.core.jobs.view import FINALIZER, Child, Job, Pod, Snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

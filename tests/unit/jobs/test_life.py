@@ -234,3 +234,32 @@ def test_without_enough_observations_it_says_how_many_are_missing() -> None:
     ready = decide(seen(job(), outlook=outlook)).status.condition("ModelReady")
     assert ready
     assert (ready.status, ready.message) == ("False", outlook.message)
+
+
+KUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "team"}}
+
+
+def _told(**annotations: str) -> dict[str, Any]:
+    told = {f"coxswain.dev/{name.replace('_', '-')}": value for name, value in annotations.items()}
+    return {"template": {"metadata": {"annotations": told}}}
+
+
+def test_a_job_in_kueue_is_handed_over_and_fixed_only_when_kueue_starts_it() -> None:
+    asked = job(metadata=KUEUE, parameters={"epochs": 9})
+    entered = decide(seen(asked)).status
+    assert (entered.state, entered.started_parameters) == ("Pending", None)
+    handed = job(entered, metadata=KUEUE, parameters={"epochs": 9})
+    launch = decide(seen(handed))
+    assert launch.actions == (actions.Launch(1),)
+    waiting = next_job(handed, launch)
+    held = child(uid="child1", suspend=True)
+    retarget = decide(seen(waiting, child=held)).actions[0]
+    assert isinstance(retarget, actions.Retarget)
+    assert ("coxswain.dev/epochs", "9") in retarget.annotations
+    free = child(uid="child1")
+    free.manifest["spec"].update(_told(epochs="7", batch_size="32"))
+    begun_there = decide(seen(waiting, child=free)).status
+    assert begun_there.started_parameters
+    # What its pods were told when Kueue started it, whatever was planned meanwhile.
+    assert (begun_there.started_parameters["epochs"], begun_there.started_parameters["batchSize"]) == (7, 32)
+    assert not any(isinstance(each, actions.TakeDown) for each in decide(seen(waiting, child=held)).actions)

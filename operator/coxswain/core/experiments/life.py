@@ -24,7 +24,7 @@ from coxswain.core.api.status import (
 from coxswain.core.expand import PlannedRun
 from coxswain.core.experiments.children import jobs_of
 from coxswain.core.experiments.view import Plan, RunState, Snapshot
-from coxswain.core.jobs.life import Note
+from coxswain.core.jobs.decision import Note
 
 VALID = "Valid"
 _MOST_ALIASES, _LONGEST_ALIAS = 64, 512

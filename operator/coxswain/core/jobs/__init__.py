@@ -4,9 +4,10 @@
     parameters  what a job runs with: what was asked for, overlaid with what was steered
     ending      how an attempt ended, from what is left of its pods
     life        the decision: `decide(snapshot)`
+    kueue       where Kueue decides about the start
     foreseen    the forecast in the status
     entries     what the ledger keeps of a job
-    actions     what a decision may ask for
+    decision    what comes out of it, and `actions` what it may ask for
     words       conditions, columns and sentences for people
     admission   which of the waiting jobs may start now
 

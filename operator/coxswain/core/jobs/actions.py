@@ -13,6 +13,14 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Retarget:
+    """Tell the pods of a Job that waits in Kueue to run with something else: annotations of its template."""
+
+    job_name: str
+    annotations: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class TakeDown:
     """End the pods of an attempt by suspending its Job, which stays as the proof that the attempt was made."""
 
@@ -43,4 +51,4 @@ class Remove:
     """Delete the job, whose time to live is over."""
 
 
-Action = Launch | TakeDown | Record | DropHelpers | Release | Remove
+Action = Launch | Retarget | TakeDown | Record | DropHelpers | Release | Remove

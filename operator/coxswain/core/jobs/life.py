@@ -7,7 +7,6 @@ parameters (`start`), and only then are the attempt's objects created.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from coxswain.core.api.status import (
@@ -20,8 +19,9 @@ from coxswain.core.api.status import (
     JobState,
     JobStatus,
 )
-from coxswain.core.jobs import words
+from coxswain.core.jobs import kueue, words
 from coxswain.core.jobs.actions import Action, DropHelpers, Launch, Record, Release, Remove, TakeDown
+from coxswain.core.jobs.decision import Decision, Note
 from coxswain.core.jobs.ending import missing, verdict_of
 from coxswain.core.jobs.foreseen import with_advice, with_outlook
 from coxswain.core.jobs.parameters import started_parameters
@@ -35,25 +35,6 @@ SUSPENSION, START_TIMEOUT = "Suspended", "StartTimeout"
 INFEASIBLE = "Infeasible"
 _NO_FAULT = {SUSPENSION, START_TIMEOUT}
 _FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
-
-
-@dataclass(frozen=True)
-class Note:
-    """An event for people."""
-
-    reason: str
-    message: str
-    warning: bool = False
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What to do, in order; then what to write; then what to tell; and when to look again if nothing happens before."""
-
-    status: JobStatus
-    actions: tuple[Action, ...] = ()
-    notes: tuple[Note, ...] = ()
-    wake_at: datetime | None = None
 
 
 Rule = Callable[[Snapshot], Decision | None]
@@ -138,6 +119,8 @@ def _under_way(seen: Snapshot) -> Decision | None:  # noqa: PLR0911 - one for ea
         return _ended(seen, missing())
     if child.ended:
         return _ended(seen, verdict_of(child, seen.pods, seen.job.pod_count))
+    if seen.job.in_kueue and seen.job.status.started_parameters is None:
+        return kueue.wait(seen, child) if child.suspended else kueue.started(seen, child)
     if child.suspended:
         return _taken_down(seen, pods_left=child.pods_left)
     if seen.job.spec.suspend:
@@ -267,6 +250,8 @@ def _hopeless(seen: Snapshot) -> Decision | None:
 
 def _waiting(seen: Snapshot) -> Decision:
     job = seen.job
+    if job.in_kueue:
+        return kueue.enter(seen)
     status = _said(seen, "Pending")
     if status.condition(SUSPENDED):
         status = status.having(SUSPENDED, "False", "Resumed", "it may run.", now=seen.now)

@@ -1,11 +1,22 @@
 """What a job runs with: the parameters that were asked for, overlaid with those that were steered."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from coxswain.core.api.job import JobSpec, SparkResources, Steered
+from coxswain.core.manifests.environment import annotation
 
 _OF_PARAMETERS = ("epochs", "batch_size", "learning_rate")
 _OF_RESOURCES = ("workers", "cores_per_worker")
+# By which variable a worker is told a parameter.
+_VARIABLES = {
+    "epochs": "COXSWAIN_EPOCHS",
+    "batchSize": "COXSWAIN_BATCH_SIZE",
+    "learningRate": "COXSWAIN_LEARNING_RATE",
+    "optimizer": "COXSWAIN_OPTIMIZER",
+    "schedule": "COXSWAIN_SCHEDULE",
+    "seed": "COXSWAIN_SEED",
+}
 _OF_SPARK = ("nodes", "executors_per_node", "cores_per_executor")
 
 
@@ -49,6 +60,17 @@ def started_parameters(spec: JobSpec) -> dict[str, Any]:
         }
     if parameters.extra:
         told["extra"] = [{"name": item.name, "value": item.value} for item in parameters.extra]
+    return told
+
+
+def parameters_told(spec: JobSpec, annotations: Mapping[str, str]) -> dict[str, Any]:
+    """What a Job's pods are told to run with, by the annotations of its template; the rest is as the spec has it."""
+    told = started_parameters(spec)
+    kinds = {"epochs": int, "batchSize": int, "learningRate": float, "optimizer": str, "schedule": str, "seed": int}
+    for field, kind in kinds.items():
+        name = annotation(_VARIABLES[field])
+        if name in annotations:
+            told[field] = kind(annotations[name])
     return told
 
 

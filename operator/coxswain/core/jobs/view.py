@@ -13,11 +13,10 @@ from coxswain.core.api.status import Adjusted, Attempt, Forecast, JobStatus, par
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
 from coxswain.core.jobs.parameters import effective
-from coxswain.core.manifests.attempt import ATTEMPT_LABEL
+from coxswain.core.manifests.attempt import ATTEMPT_LABEL, KUEUE_LABEL
 
 FINALIZER = "coxswain.dev/ledger"
 """Ours, from a job's start until the ledger has its result."""
-KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 EXPERIMENT_LABEL = "coxswain.dev/experiment"
 RUN_ANNOTATION = "coxswain.dev/run"
 """Which run of its experiment a job is, as JSON: run, row, replicate, block, settings."""
@@ -150,6 +149,11 @@ class Child:
     def suspended(self) -> bool:
         """Whether its pods may not run."""
         return bool(self.manifest["spec"].get("suspend"))
+
+    @property
+    def template_annotations(self) -> Mapping[str, str]:
+        """What its pods are told."""
+        return self.manifest["spec"].get("template", {}).get("metadata", {}).get("annotations") or {}
 
     def condition(self, kind: str) -> Mapping[str, Any] | None:
         """A condition that holds."""

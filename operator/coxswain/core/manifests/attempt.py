@@ -21,6 +21,7 @@ from coxswain.core.manifests.pods import (
 
 JOB_LABEL = "coxswain.dev/job"
 ATTEMPT_LABEL = "coxswain.dev/attempt"
+KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 _ENTRY = "spark"
 
 
@@ -34,6 +35,8 @@ class Attempt:
     spec: JobSpec
     image: str
     gpu_resource: str = "nvidia.com/gpu"
+    kueue_queue: str | None = None
+    """The queue of Kueue that decides when it starts."""
 
     @property
     def name(self) -> str:
@@ -97,7 +100,11 @@ def batch_job(attempt: Attempt, service_address: str | None = None) -> Manifest:
         job["successPolicy"] = {"rules": [{"succeededIndexes": "0"}]}
     if spec.active_deadline_seconds:
         job["activeDeadlineSeconds"] = spec.active_deadline_seconds
-    return _object("batch/v1", "Job", attempt) | {"spec": job}
+    made = _object("batch/v1", "Job", attempt) | {"spec": job}
+    if attempt.kueue_queue is not None:
+        job["suspend"] = True
+        made["metadata"]["labels"] = {**attempt.labels, KUEUE_LABEL: attempt.kueue_queue}
+    return made
 
 
 def _object(version: str, kind: str, attempt: Attempt) -> Manifest:
