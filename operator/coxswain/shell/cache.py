@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from coxswain.core.jobs.view import Job
 from coxswain.core.manifests.attempt import JOB_LABEL
-from coxswain.shell.cluster import PODS, Manifest, Resource
+from coxswain.shell.cluster import JOBS, PODS, Manifest, Resource
 
 Key = tuple[str, str]
 """Namespace and name; the namespace of a node is empty."""
@@ -33,6 +34,7 @@ class Cache:
         self._objects: dict[Resource, dict[Key, Manifest]] = defaultdict(dict)
         self._put_at: dict[tuple[Resource, Key], float] = {}
         self._pods: dict[Key, dict[str, Manifest]] = defaultdict(dict)
+        self._read: dict[Key, Job] = {}
 
     def get(self, resource: Resource, key: Key) -> Manifest | None:
         """The newest version seen of an object."""
@@ -41,6 +43,19 @@ class Cache:
     def all(self, resource: Resource) -> list[Manifest]:
         """All objects of a kind."""
         return list(self._objects[resource].values())
+
+    def jobs(self) -> list[Job]:
+        """All TrainingJobs, each read once however often it is asked for."""
+        current = self._objects[JOBS]
+        if len(self._read) > 2 * len(current):
+            self._read = {key: job for key, job in self._read.items() if key in current}
+        return [self._job(key, manifest) for key, manifest in current.items()]
+
+    def _job(self, key: Key, manifest: Manifest) -> Job:
+        known = self._read.get(key)
+        if known is None or known.manifest is not manifest:
+            known = self._read[key] = Job(manifest)
+        return known
 
     def put(self, resource: Resource, manifest: Manifest) -> bool:
         """Take note of an object; an older version of what is known changes nothing. Tells whether it was news."""

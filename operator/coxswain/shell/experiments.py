@@ -50,7 +50,7 @@ class Experiments:
         entries = self._ledger.of_experiment(experiment.namespace, experiment.uid)
         jobs = {
             job.name: job
-            for job in (Job(manifest) for manifest in self._cache.all(JOBS))
+            for job in self._cache.jobs()
             if job.namespace == experiment.namespace and job.experiment == (experiment.name, experiment.uid)
         }
         ready = False

@@ -200,7 +200,7 @@ class Jobs:
 
     def _entry(self, seen: Snapshot, action: actions.Record) -> Entry:
         job, attempt = seen.job, seen.job.status.attempts[-1]
-        others = [Job(manifest) for manifest in self._cache.all(JOBS) if manifest["metadata"]["uid"] != job.uid]
+        others = [other for other in self._cache.jobs() if other.uid != job.uid]
         spans = [
             (theirs.start_time, theirs.completion_time or seen.now)
             for other in others

@@ -151,14 +151,15 @@ class Operator:
                         self._wake_for(resource, manifest)
         await self.ledger.compact(self.settings.ledger.keep_per_family, self._live())
         await self.queues.look_around()
-        for manifest in self.cache.all(JOBS):
-            if not Job(manifest).status.finished or Job(manifest).has_finalizer:
-                self._wake_for(JOBS, manifest)
+        for job in self.cache.jobs():
+            brief = not job.problem and job.spec.ttl_seconds_after_finished is not None
+            if brief or not job.status.finished or job.has_finalizer:
+                self._wake_for(JOBS, dict(job.manifest))
         for manifest in self.cache.all(EXPERIMENTS):
             self._wake_for(EXPERIMENTS, manifest)
         self._wake_queues()
         self.health.resynced(missed=missed)
-        self.metrics.show_jobs(Counter(Job(manifest).status.state for manifest in self.cache.all(JOBS)))
+        self.metrics.show_jobs(Counter(job.status.state for job in self.cache.jobs()))
 
     def _live(self) -> set[str]:
         return {manifest["metadata"]["uid"] for kind in (JOBS, EXPERIMENTS) for manifest in self.cache.all(kind)}
@@ -260,10 +261,7 @@ class Operator:
         model = self.learning.of(self._family(job))
         if model is None:
             return None
-        load = 1.0 + sum(
-            Job(manifest).status.attempt is not None and manifest["metadata"]["uid"] != job.uid
-            for manifest in self.cache.all(JOBS)
-        )
+        load = 1.0 + sum(other.status.attempt is not None and other.uid != job.uid for other in self.cache.jobs())
         wait = self.steering.wait((job.namespace, job.name))
         return outlook(job, model, now, load=load, wait=wait, trained=self.progress.of(job.uid))
 
@@ -273,8 +271,7 @@ class Operator:
 
     def _learned(self, family: str) -> None:
         """A family's models are new: all its jobs that are not finished get new forecasts."""
-        for manifest in self.cache.all(JOBS):
-            job = Job(manifest)
+        for job in self.cache.jobs():
             if not job.problem and not job.status.finished and self._family(job) == family:
                 self.wakeups.wake(Wake(Kind.JOB, job.namespace, job.name))
                 self.wakeups.wake(Wake(Kind.QUEUE, "", job.spec.queue_name))

@@ -7,7 +7,6 @@ import aiohttp
 
 from coxswain.core.jobs.view import Job, Pod, Trained
 from coxswain.shell.cache import Cache, Key
-from coxswain.shell.cluster import JOBS
 from coxswain.shell.metrics import Metrics
 from coxswain.shell.scraping import Sample, Target, scrape
 from coxswain.shell.settings import Scrape
@@ -37,8 +36,7 @@ class ProgressWatch:
         self._trained = {uid: trained for uid, trained in self._trained.items() if uid in jobs}
 
     def _running(self) -> Iterable[Job]:
-        jobs = (Job(manifest) for manifest in self._cache.all(JOBS))
-        return (job for job in jobs if job.status.attempt and not job.deleting)
+        return (job for job in self._cache.jobs() if job.status.attempt and not job.deleting)
 
     def _targets(self, job: Job) -> Iterable[Target]:
         attempt = job.status.attempt

@@ -56,7 +56,7 @@ class Queues:
         """One pass over a queue; gives the jobs that changed, and when to look again if nothing happens before."""
         async with self._pass:
             now = datetime.now(UTC)
-            jobs = [Job(manifest) for manifest in self._cache.all(JOBS)]
+            jobs = self._cache.jobs()
             waiting = {(job.namespace, job.name): job for job in jobs if self._waits(job, name)}
             planned: Sequence[Key] = ()
             if all(queue.name != name for queue in self._settings.queues):
