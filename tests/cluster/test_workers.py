@@ -1,4 +1,4 @@
-"""Workers in pods: real training on Torch, applied as the operator will, to the last word of each pod."""
+"""Workers in pods: real training and reading, applied as the operator will, to the last word of each pod."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ Train = Callable[..., Training]
 WORKLOAD = {"network": "mlp", "dataset": "digits", "samples": 400}
 QUICK = {"epochs": 200, "batchSize": 40}
 HALF_A_CORE = {"coresPerWorker": "500m", "memoryPerWorker": "1Gi"}
+HALF_A_CORE_OF_SPARK = {"coresPerExecutor": "500m", "memoryPerExecutor": "1Gi"}
 
 
 @pytest.fixture
@@ -23,11 +24,23 @@ def train(crds: Cluster, namespace: str, image: Callable[[str], str]) -> Train:
     """Create a TrainingJob and start its first attempt."""
     numbers = itertools.count(1)
 
-    def start(**spec: Any) -> Training:
-        training = Training(crds, namespace, image("worker-torch"), f"job-{next(numbers)}", spec)
+    def start(worker: str = "worker-torch", **spec: Any) -> Training:
+        training = Training(crds, namespace, image(worker), f"job-{next(numbers)}", spec)
         training.create()
         training.start()
         return training
+
+    return start
+
+
+@pytest.fixture
+def spark(train: Train) -> Train:
+    """Create a TrainingJob for nodes of half a core and start its first attempt."""
+
+    def start(nodes: int, **spec: Any) -> Training:
+        return train(
+            "worker-spark", engine="Spark", resources={"spark": {"nodes": nodes, **HALF_A_CORE_OF_SPARK}}, **spec
+        )
 
     return start
 
@@ -47,6 +60,50 @@ def test_torch_trains_in_pods_and_processes(train: Train, pods: int, processes: 
     assert {name: result["parameters"][name] for name in (*QUICK, *shape)} == {**QUICK, **shape}
     assert f'job_uid="{result["jobUid"]}"' in metrics
     assert [word["terminated"]["exitCode"] for word in training.last_words()] == [0] * pods
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_spark_trains_on_nodes(spark: Train, nodes: int) -> None:
+    training = spark(nodes, workload=WORKLOAD, parameters=QUICK)
+
+    metrics = training.scrape()
+    training.wait("Complete")
+
+    result = training.result()
+    assert (result["state"], result["epochs"]) == ("succeeded", QUICK["epochs"])
+    assert result["distribution"] == ("MultiWorker" if nodes > 1 else "OneDevice")
+    assert (result["parameters"]["nodes"], result["parameters"]["coresPerExecutor"]) == (nodes, 0.5)
+    assert f'job_uid="{result["jobUid"]}"' in metrics
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_spark_reads_on_nodes(spark: Train, nodes: int) -> None:
+    ingest = {"format": "TFRecord", "batches": 2, "repetitions": 50, "partitions": 2}
+    workload = {"type": "Ingest", "dataset": "synthetic", "samples": 64, "ingest": ingest}
+    training = spark(nodes, workload=workload, parameters={"batchSize": 16})
+
+    metrics = training.scrape()
+    training.wait("Complete")
+
+    result = training.result()
+    assert (result["state"], result["epochs"]) == ("succeeded", 50)
+    assert (result["imagesWritten"], result["filesWritten"], result["imagesPerRepetition"]) == (64, 2, 32)
+    assert result["samplesPerSecond"] > 0
+    assert f'job_uid="{result["jobUid"]}"' in metrics
+
+
+def test_a_script_of_the_user_s_own_reports_like_any_worker(train: Train, image: Callable[[str], str]) -> None:
+    workload = {"type": "Custom", "image": image("custom")}
+    parameters = {"epochs": 2000, "batchSize": 10, "extra": [{"name": "slope", "value": "3"}]}
+    training = train("custom", workload=workload, parameters=parameters, resources=HALF_A_CORE)
+
+    metrics = training.scrape()
+    training.wait("Complete")
+
+    result = training.result()
+    assert (result["state"], result["epochs"]) == ("succeeded", 2000)
+    assert result["result"]["accuracy"] > 0.9
+    assert f'job_uid="{result["jobUid"]}"' in metrics
 
 
 @pytest.fixture
