@@ -1,5 +1,6 @@
 """`cox predict`: what to expect at settings, and how sure that is."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +38,8 @@ def predict(
 
     if not 50 <= confidence < 100:
         raise InputError(f"--confidence {confidence:g} is not a percentage from 50 to below 100; give one such as 95.")
+    if limit is not None and not math.isfinite(limit):
+        raise InputError(f"--limit {limit:g} is not a finite number; give one.")
     queries = [_settings(text) for text in at]
     observations = read_observations(data, response, factors, group, censored)
     settings_array(observations.factors, queries)  # a slip in --at is told before the long fit

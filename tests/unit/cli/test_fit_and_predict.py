@@ -224,6 +224,12 @@ def test_a_confidence_is_a_percentage(cox: Cox, data: Path, confidence: str) -> 
     assert "not a percentage" in err
 
 
+def test_a_limit_is_a_number(cox: Cox, data: Path) -> None:
+    code, _, err = cox("predict", data, *OPTIONS, "--at", AT, "--limit", "nan")
+    assert code == 2
+    assert "--limit nan is not a finite number" in err
+
+
 def test_a_factor_to_leave_out_must_be_one(cox: Cox, data: Path) -> None:
     code, _, err = cox("fit", data, *OPTIONS, "--without", "memory")
     assert code == 2

@@ -145,6 +145,12 @@ def test_two_epochs_a_run_leave_some_doubt_about_the_rest() -> None:
     assert left.quantile(0.95) > 1.02 * left.point
 
 
+def test_what_was_not_measured_about_epochs_does_not_explain_away_how_runs_differ() -> None:
+    """Runs of two epochs do not tell how epochs vary, but that runs do, and that does not average out."""
+    long = _learned(2).predict({"workers": 3.0, "batch_size": 90.0}, 200)
+    assert long.quantile(0.95) > (1 + 1.3 * BETWEEN_RUNS) * long.point
+
+
 def test_a_start_up_that_cannot_be_told_from_nothing_makes_no_outliers() -> None:
     rng = np.random.default_rng(3)
     records = [replace(_run(settings, 5, rng, first_takes=1.0), startup=0.0) for settings in SETTINGS * 2]

@@ -49,6 +49,17 @@ def test_the_logarithm_is_taken_where_it_serves_and_not_where_it_does_not(jobs: 
     assert fit(replace(observations, y=added), families=only).scale is Scale.IDENTITY
 
 
+@pytest.mark.parametrize("noiseless", [lambda a, b: a * b + 1, lambda a, b: 5 + 0 * a * b, lambda a, b: a - b])
+def test_measurements_without_any_noise_are_no_trouble(noiseless: Callable[..., Any]) -> None:
+    settings = np.array([[a, b] for a in (1.0, 2.0, 3.0) for b in (1.0, 2.0, 4.0)])
+    factors = tuple(Factor(name, levels=tuple(set(settings[:, place]))) for place, name in enumerate("ab"))
+    y = noiseless(settings[:, 0], settings[:, 1])
+    observations = Observations(factors, "y", settings, y, np.arange(9), np.zeros(9, dtype=bool))
+    predicted = fit(observations, families=QUICK).predict([{"a": 2.5, "b": 3.0}])
+    assert predicted.point[0] == pytest.approx(noiseless(2.5, 3.0), abs=0.05)
+    assert predicted.quantile(0.95)[0] == pytest.approx(predicted.point[0], abs=0.1)
+
+
 def test_a_response_may_be_negative(jobs: Callable[..., Any]) -> None:
     observations = jobs(40).observations
     model = fit(replace(observations, y=np.log(observations.y) - 5), families=QUICK)

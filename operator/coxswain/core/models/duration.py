@@ -71,7 +71,7 @@ class DurationsAt:
         """Variances of the model's error, and between runs of the setting."""
         total = float(self.pace.spread) ** 2
         common = float(self.pace.shared) * total
-        own = total - common - self.seconds.between_epochs / self.seconds.usual_epochs
+        own = total - common - self.seconds.averaged
         return common, max(own, LEAST_OWN * total - common, 0.0)
 
     def _pace_after(self, done: Sequence[float], left: float) -> Part:

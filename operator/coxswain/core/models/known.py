@@ -50,8 +50,7 @@ def learn_known(rows: Rows, left_out: Floats, spread: Floats, censored: Bools) -
     replicated = rows.count >= 2
     if np.sum(replicated) < FEWEST_REPLICATED or len(np.unique(rows.units)) < len(rows):
         return None
-    # Runs that agree to the last digit would leave nothing to divide by.
-    within = max(rows.within, 1e-12 * float(np.var(rows.mean)) + 1e-300)
+    within = max(rows.within, rows.least_noise)
     between = np.maximum(spread**2 - within, 0.0)
 
     def shrunk(mean: Floats, count: Floats, which: Ints) -> tuple[Floats, Floats, Floats]:

@@ -157,6 +157,11 @@ class Rows:
         """What the variance of a single run has more than that of a row's mean."""
         return self.within * (1 - float(np.mean(1 / self.count)))
 
+    @property
+    def least_noise(self) -> float:
+        """A variance below what numbers can show: a response without any noise would leave nothing to divide by."""
+        return 1e-12 * float(np.mean(self.mean**2)) + 1e-300
+
     def take(self, which: Bools) -> "Rows":
         """The rows that a mask picks, with their observations."""
         kept = which[self.row_of]

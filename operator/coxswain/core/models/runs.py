@@ -48,8 +48,8 @@ class Seconds:
     """The variance of that ratio's logarithm, between runs."""
     between_epochs: float
     """The variance between epochs of a run, the first apart."""
-    usual_epochs: float
-    """The (harmonic) mean number of epochs of a run that its pace was taken from."""
+    averaged: float
+    """The variance of a run's mean epoch that its epochs account for, as far as that was measured."""
 
     def told_by(self, done: Sequence[float]) -> tuple[float, float]:
         """What the epochs that a run has done tell about its pace: the logarithm, and the variance of that."""
@@ -87,11 +87,13 @@ def _seconds(records: Sequence[RunRecord]) -> Seconds:
     ]
     spare = sum(len(later) - 1 for later in steady if len(later))
     squares = sum(float(np.sum((np.log(later) - np.log(later).mean()) ** 2)) for later in steady if len(later))
-    between = (squares + USUAL_EPOCHS**2) / (spare + 1)
+    measured = squares / (spare + 1)
+    between = measured + USUAL_EPOCHS**2 / (spare + 1)
     first = float(np.mean(ratios)) if ratios else 0.0
     first_doubt = (float(np.sum((np.array(ratios) - first) ** 2)) + USUAL_FIRST**2) / max(len(ratios), 1)
     counts = [max(len(record.epochs) - 1, 1) for record in records if record.epochs]
-    return Seconds(float(np.exp(first)), max(first_doubt, between), between, len(counts) / sum(1 / n for n in counts))
+    averaged = measured * sum(1 / count for count in counts) / len(counts)
+    return Seconds(float(np.exp(first)), max(first_doubt, between), between, averaged)
 
 
 def _tell(record: RunRecord, seconds: Seconds) -> tuple[float, float, bool]:

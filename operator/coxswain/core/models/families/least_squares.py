@@ -56,7 +56,7 @@ class LinearFamily:
         coefficients = inverse @ matrix.T @ rows.mean
         effective = float(np.sum((matrix @ inverse) * matrix))
         dof = max(1.0, len(rows) - effective)
-        noise = float(np.sum((rows.mean - matrix @ coefficients) ** 2)) / dof
+        noise = max(float(np.sum((rows.mean - matrix @ coefficients) ** 2)) / dof, rows.least_noise)
         return LinearRegressor(encoding, terms, coefficients, inverse, noise, noise + rows.extra_noise, dof)
 
 
