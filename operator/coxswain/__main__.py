@@ -41,6 +41,8 @@ async def _run(settings: Settings) -> None:
                 work = tasks.create_task(ours.run())
                 await kopf.operator(
                     registry=registry,
+                    # kopf's own would need a user with a name, which a pod has not got.
+                    identity=ours.identity,  # type: ignore[arg-type]
                     clusterwide=not settings.namespaces,
                     namespaces=settings.namespaces,
                     standalone=True,

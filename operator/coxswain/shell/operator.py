@@ -105,7 +105,8 @@ class Operator:
             advice=self.steering.advice,
         )
         self.experiments = Experiments(cluster, self.cache, self.ledger, recorder, self._processes)
-        self.leader = Leader(cluster, settings.lease, f"{socket.gethostname()}-{os.getpid()}")
+        self.identity = f"{socket.gethostname()}-{os.getpid()}"
+        self.leader = Leader(cluster, settings.lease, self.identity)
 
     def seen(self, resource: Resource, manifest: Manifest, *, gone: bool) -> None:
         """A watch tells of an object."""
