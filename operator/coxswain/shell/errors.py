@@ -1,11 +1,11 @@
 """What can go wrong when the API server is asked for something, by what to do about it.
 
-    ApiError
-    ├── NotFound        there is no such object
-    ├── AlreadyExists   a create met an object of the same name
-    ├── Conflict        the object has changed since it was read: read it again and decide anew
-    ├── Refused         the request itself was turned down (invalid, forbidden, over a quota): the same again fails
-    └── Unavailable     the server is busy, restarting or out of reach: the same again may well succeed
+ApiError
+├── NotFound        there is no such object
+├── AlreadyExists   a create met an object of the same name
+├── Conflict        the object has changed since it was read: read it again and decide anew
+├── Refused         the request itself was turned down (invalid, forbidden, over a quota): the same again fails
+└── Unavailable     the server is busy, restarting or out of reach: the same again may well succeed
 """
 
 import json
@@ -48,10 +48,10 @@ def error_of(status: int, body: str) -> ApiError:
         reason, sentence = document.get("reason"), document.get("message") or body
     except (ValueError, AttributeError):
         reason, sentence = None, body[:500]
-    if status == 404:  # noqa: PLR2004 - HTTP's own numbers, here and below
+    if status == 404:
         return NotFound(status, sentence)
-    if status == 409:  # noqa: PLR2004
+    if status == 409:
         return AlreadyExists(status, sentence) if reason == _EXISTS else Conflict(status, sentence)
-    if status in {408, 429} or status >= 500:  # noqa: PLR2004
+    if status in {408, 429} or status >= 500:
         return Unavailable(status, sentence)
     return Refused(status, sentence)

@@ -39,7 +39,8 @@ def steps_of(scene: Scene, prospects: list[Prospect], plan: Plan, now: datetime)
 
 def _step(job: Job, rank: int, scene: Scene, decision: Decision, now: datetime) -> Step:
     steered = scene.choices[decision.name][decision.choice]
-    finish = (_time(decision.before.finish.median), _time(decision.forecast.finish.median))
+    without = decision.before or decision.forecast
+    finish = (_time(without.finish.median), _time(decision.forecast.finish.median))
     adjusted = tuple(
         Adjusted(
             time=now,
