@@ -159,6 +159,7 @@ class Jobs:
             image,
             self._settings.gpu_resource,
             job.labels.get(KUEUE_LABEL),
+            job.deadline if job.spec.deadline and job.spec.deadline.enforce == "Stop" else None,
         )
         address = None
         if needs_service(attempt.spec):

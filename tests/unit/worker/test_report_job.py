@@ -119,6 +119,17 @@ def copied_as_its_image_does(image: Path) -> Path:
     return image / "opt/train.py"
 
 
+def test_a_job_stops_by_itself_when_its_time_is_over(tmp_path: Path) -> None:
+    trains = "import time\nfor _ in range(3):\n    time.sleep(0.05)\n    job.epoch(accuracy=0.5)"
+    _, over, _ = script(tmp_path, trains, COXSWAIN_EPOCHS=3, COXSWAIN_STOP_AT="2020-01-31T18:00:00Z")
+    _, early, _ = script(tmp_path, trains, COXSWAIN_EPOCHS=3, COXSWAIN_STOP_AT="2999-01-31T18:00:00+01:00")
+    assert (over["state"], over["epochs"]) == ("stopped", 1)
+    assert (early["state"], early["epochs"]) == ("succeeded", 3)
+    _, wrong, _ = script(tmp_path, trains, COXSWAIN_STOP_AT="tomorrow")
+    assert wrong["reason"] == "BadParameter"
+    assert "COXSWAIN_STOP_AT" in wrong["message"]
+
+
 def test_the_example_shows_its_progress_and_stops_when_asked(tmp_path: Path, free_port: int) -> None:
     example = copied_as_its_image_does(tmp_path / "image")
     environment = {

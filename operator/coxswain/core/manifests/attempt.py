@@ -5,9 +5,11 @@ replaced. A retry is another attempt, with objects of other names. All of them b
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from coxswain.core.api.job import JobSpec
+from coxswain.core.api.status import render_time
 from coxswain.core.manifests.environment import annotation, variables
 from coxswain.core.manifests.pods import (
     DATA_FOLDER,
@@ -37,6 +39,8 @@ class Attempt:
     gpu_resource: str = "nvidia.com/gpu"
     kueue_queue: str | None = None
     """The queue of Kueue that decides when it starts."""
+    stop_at: datetime | None = None
+    """When the workers end by themselves with the best they have."""
 
     @property
     def name(self) -> str:
@@ -127,6 +131,7 @@ def _fixed(attempt: Attempt, service_address: str | None) -> list[Manifest]:
         "COXSWAIN_JOB_UID": attempt.job_uid,
         "COXSWAIN_ATTEMPT": attempt.number,
         "COXSWAIN_METRICS_PORT": METRICS_PORT,
+        "COXSWAIN_STOP_AT": render_time(attempt.stop_at) if attempt.stop_at else None,
         "COXSWAIN_RENDEZVOUS_HOST": service_address,
         "COXSWAIN_RENDEZVOUS_PORT": RENDEZVOUS_PORT if service_address else None,
         "COXSWAIN_DATA_PATH": DATA_FOLDER if spec.data and spec.data.claim else None,

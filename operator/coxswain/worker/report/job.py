@@ -184,6 +184,7 @@ def job(settings: Settings | None = None) -> Iterator[Job]:
     """Run the block as a job; afterwards leave the process with the exit code that fits, unless all went well."""
     running = _open(settings)
     previous = _on_sigterm(running.stop)
+    due = _at_its_time(running)
     try:
         yield running
     except Stopped:
@@ -198,6 +199,7 @@ def job(settings: Settings | None = None) -> Iterator[Job]:
     else:
         running.end(State.SUCCEEDED)
     finally:
+        due.cancel()
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
 
@@ -232,6 +234,17 @@ def _on_sigterm(stop: threading.Event) -> Any:
         stop.set()
 
     return signal.signal(signal.SIGTERM, ask)
+
+
+def _at_its_time(running: Job) -> threading.Timer:
+    """Ask the job to stop at the time it was given, if any: nobody has to be there to do it."""
+    moment = running.settings.stop_at
+    left = (moment - datetime.now(UTC)).total_seconds() if moment else 0.0
+    timer = threading.Timer(max(left, 0.0), running.stop.set)
+    timer.daemon = True
+    if moment is not None:
+        timer.start()
+    return timer
 
 
 def _timestamp(moment: float) -> str:

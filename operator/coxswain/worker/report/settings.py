@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Self, get_type_hints
 
@@ -78,6 +79,17 @@ def _yes_or_no(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _moment(text: str) -> datetime:
+    wanted = "a time with its zone, such as 2030-01-31T18:00:00Z"
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(wanted) from None
+    if moment.tzinfo is None:
+        raise ValueError(wanted)
+    return moment
+
+
 def _extra(text: str) -> dict[str, str]:
     try:
         pairs = json.loads(text)
@@ -122,6 +134,7 @@ class Settings:
     rendezvous_host: Annotated[str, Variable("COXSWAIN_RENDEZVOUS_HOST", str)] = "127.0.0.1"
     rendezvous_port: Annotated[int, Variable("COXSWAIN_RENDEZVOUS_PORT", _whole(1))] = 29400
     rendezvous_timeout: Annotated[float, Variable("COXSWAIN_RENDEZVOUS_TIMEOUT_SECONDS", _above_zero)] = 300.0
+    stop_at: Annotated[datetime | None, Variable("COXSWAIN_STOP_AT", _moment)] = None
     peer_timeout: Annotated[float, Variable("COXSWAIN_PEER_TIMEOUT_SECONDS", _above_zero)] = 30.0
 
     ingest_format: Annotated[str, Variable("COXSWAIN_INGEST_FORMAT", str)] = "TFRecord"
