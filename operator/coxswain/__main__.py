@@ -1,7 +1,6 @@
 """The operator as a program: `python -m coxswain --settings FILE`."""
 
 import asyncio
-import signal
 import sys
 
 import kopf
@@ -28,28 +27,28 @@ def main() -> int:
 
 
 async def _run(settings: Settings) -> None:
-    stop = asyncio.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(name, stop.set)
     metrics = Metrics()
     registry = kopf.OperatorRegistry()
     with metrics.served(settings.metrics_port):
-        async with operator(settings, metrics) as ours:
-            routes.register(registry, ours)
-            async with served(ours.health, settings.health_port), asyncio.TaskGroup() as tasks:
-                lag = tasks.create_task(measure_lag(ours.health, metrics.event_loop_lag.observe))
-                work = tasks.create_task(ours.run())
-                await kopf.operator(
-                    registry=registry,
-                    # kopf's own would need a user with a name, which a pod has not got.
-                    identity=ours.identity,  # type: ignore[arg-type]
-                    clusterwide=not settings.namespaces,
-                    namespaces=settings.namespaces,
-                    standalone=True,
-                    stop_flag=stop,
-                )
-                work.cancel()
-                lag.cancel()
+        async with (
+            operator(settings, metrics) as ours,
+            served(ours.health, settings.health_port),
+            asyncio.TaskGroup() as tasks,
+        ):
+            loops = [
+                tasks.create_task(ours.run()),
+                tasks.create_task(measure_lag(ours.health, metrics.event_loop_lag.observe)),
+            ]
+            routes.register(registry, ours, loops)
+            # kopf takes over the signals, and ends with the tasks that `routes` ends when it is told to stop.
+            await kopf.operator(
+                registry=registry,
+                # kopf's own would need a user with a name, which a pod has not got.
+                identity=ours.identity,  # type: ignore[arg-type]
+                clusterwide=not settings.namespaces,
+                namespaces=settings.namespaces,
+                standalone=True,
+            )
 
 
 if __name__ == "__main__":
