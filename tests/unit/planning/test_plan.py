@@ -6,6 +6,7 @@ import pytest
 
 from coxswain.core.errors import InputError
 from coxswain.core.planning import (
+    Arrivals,
     Candidate,
     Capacity,
     Infeasible,
@@ -111,6 +112,28 @@ def test_waits_and_finishes_are_told_from_the_running_job() -> None:
     forecast = made(job("a", 1000.0), running=(busy,)).decision("a").forecast
     assert forecast.wait.median == pytest.approx(100.0, rel=0.05)
     assert forecast.wait.bound == pytest.approx(100.0 * 2.718281828 ** (0.2 * 1.645), rel=0.1)
+
+
+def test_a_job_may_be_put_off_for_those_to_come_while_it_is_in_time() -> None:
+    coming = Arrivals(0.01, CORE, lognormal(10.0, 0.1), due=lognormal(50.0, 0.5))
+    busy = Running("busy", CORE, lognormal(100.0, 0.2))
+    alone = made(job("a", 1000.0), running=(busy,)).decision("a")
+    crowded = made(job("a", 1000.0), running=(busy,), arrivals=coming).decision("a")
+    assert alone.forecast.wait.median is not None
+    assert crowded.forecast.wait.median is not None
+    assert crowded.forecast.wait.median > alone.forecast.wait.median
+    assert crowded.attainable
+    assert crowded.forecast.start.bound is not None
+    assert 800 < crowded.forecast.start.bound < 1000
+
+
+def test_a_promise_is_not_given_up_for_a_newcomer() -> None:
+    old = Pending("old", 0.0, epochs(range(1, 2), seconds=20.0), deadline=26.0)
+    new = Pending("new", 0.0, epochs(range(1, 2), seconds=10.0), deadline=25.0)
+    assert made(old, new).decision("new").attainable
+    promised = made(replace(old, promised=True), new)
+    assert promised.decision("old").attainable
+    assert not promised.decision("new").attainable
 
 
 def test_a_choice_is_kept_without_news_and_changed_when_it_is_too_slow() -> None:

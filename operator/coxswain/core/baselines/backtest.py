@@ -20,6 +20,8 @@ from coxswain.core.errors import InputError
 from coxswain.core.models.types import Bools, Floats, Ints
 
 FOLDS = 6
+# Where fewer jobs than this share could be worth more than with always-minimum, a gain would be a ratio of accidents.
+FEWEST_THAT_MATTER = 0.05
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,8 @@ def _joined(parts: Sequence[_Outcome]) -> _Outcome:
 def _result(
     name: str, confidence: float, own: _Outcome, all_of_them: dict[tuple[str, float], _Outcome], possible: Bools
 ) -> Result:
-    least, most = (float(all_of_them[other, confidence].worth.mean()) for other in ("minimum", "oracle"))
+    minimum, oracle = (all_of_them[other, confidence].worth for other in ("minimum", "oracle"))
+    matters = np.mean(oracle > minimum) >= FEWEST_THAT_MATTER
     kept = own.met[own.promised]
     return Result(
         name=name,
@@ -131,7 +134,7 @@ def _result(
         kept_of_promised=float(kept.mean()) if len(kept) else None,
         kept_error=_clustered_error(kept, own.context[own.promised]) if len(kept) else None,
         accuracy=float(own.value[own.met].mean()) if own.met.any() else None,
-        gain=(float(own.worth.mean()) - least) / (most - least) if most > least else None,
+        gain=float((own.worth - minimum).mean() / (oracle - minimum).mean()) if matters else None,
     )
 
 

@@ -34,8 +34,6 @@ from coxswain.core.planning.promise import promise_level
 
 # Those that are fitted after each run, as the operator does.
 QUICK: tuple[Family, ...] = (LOG_LOG, GAUSSIAN_PROCESS)
-# Where nothing can be promised, this share of the best chance is near enough to look at the value again.
-NEARLY = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,7 @@ def best_within(limits: Floats, values: Floats, deadlines: Floats) -> Picks:
 class Coxswain:
     """Our own: bounds at which promises are kept with the confidence asked for.
 
-    Where nothing can be promised, the most value among the candidates that come near the best chance there is.
+    Where nothing can be promised, the most value that costs no more of the best chance there is than a promise may.
     """
 
     time: FittedModel
@@ -109,7 +107,7 @@ class Coxswain:
         settings, count = jobs.context.settings, len(jobs.deadlines)
         predicted, values = self.time.predict_array(settings), self.value(settings)
         chances = np.array([predicted.cdf(deadline) for deadline in jobs.deadlines])
-        near = chances >= NEARLY * chances.max(axis=1, keepdims=True)
+        near = chances >= confidence * chances.max(axis=1, keepdims=True)
         otherwise = np.argmax(np.where(near, values, -np.inf), axis=1)
         level = promise_level(predicted, self.time.correlation(settings), values, confidence)
         if level is None:

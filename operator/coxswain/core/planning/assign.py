@@ -4,8 +4,9 @@ One delay is traded against another in one currency: the time by which all that 
 work a job adds over the capacity of the queue. Three steps follow from it.
 
 1. Everybody starts with the least work that would be in time if it started right away.
-2. Where that is too much for somebody, the jobs before it (of no higher priority) that take the most give way, as in
-   Moore's and Hodgson's rule, which is optimal for one machine and known times.
+2. Where that is too much for somebody, some of those before it give way: those with the least claim (by priority, then
+   by what has been promised) and of these the ones that take the most, as in Moore's and Hodgson's rule, which is
+   optimal for one machine and known times.
 3. What slack is left is spent: steps towards better settings are taken, those with the most value for their delay
    first, as long as everybody who comes later stays within its slack. Slack is kept in buckets of neighbouring jobs, so
    that a step costs the same for ten jobs and for a hundred thousand.
@@ -82,13 +83,9 @@ def give_way(board: Board, assignment: Assignment, slack: Floats) -> Bools:
     for place, job in enumerate(assignment.order.tolist()):
         if late[job] or not np.isfinite(board.due[job]):
             continue
-        heapq.heappush(heap, (int(board.priority[job]), -float(work[job]), job))
+        heapq.heappush(heap, (int(board.claim[job]), -float(work[job]), job))
         while heap and slack[place] + freed < 0:
-            priority, taken, gone = heapq.heappop(heap)
-            if priority > board.priority[job]:
-                heapq.heappush(heap, (priority, taken, gone))
-                late[job] = True
-                break
+            _, taken, gone = heapq.heappop(heap)
             late[gone] = True
             freed -= taken
             if gone == job:

@@ -6,6 +6,7 @@ distribution is known. The mean over replicates of that probability needs far fe
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,6 @@ class Board:
 
     def __init__(self, snapshot: Snapshot, replicates: int, seed: int) -> None:
         self.snapshot = snapshot
-        self.replicates = replicates
         pending, running = snapshot.pending, snapshot.running
         counts = [len(job.candidates) for job in pending]
         candidates = [candidate for job in pending for candidate in job.candidates]
@@ -46,22 +46,36 @@ class Board:
         self.shared: Floats = np.array([each.times.shared for each in candidates])
         self.worth: Floats = np.array([each.value for each in candidates])
         self.fits: Bools = np.array([snapshot.capacity.holds(each.need) for each in candidates], dtype=bool)
-        needs = [each.need for each in candidates] + [job.need for job in running]
-        self.slots: Slots = slots_for(snapshot.capacity, needs)
-        self.needs: list[Need] = [self.slots.count(each.need) for each in candidates]
+        distinct = {each.need for each in candidates} | {job.need for job in running}
+        self.slots: Slots = slots_for(snapshot.capacity, sorted(distinct, key=lambda need: (need.cores, need.gpus)))
+        counts_of = {need: self.slots.count(need) for need in distinct}
+        self.needs: list[Need] = [counts_of[each.need] for each in candidates]
         self.cores: Ints = np.array([need[0] for need in self.needs], dtype=np.int64)
         self.gpus: Ints = np.array([need[1] for need in self.needs], dtype=np.int64)
         self.due: Floats = np.array([np.inf if job.deadline is None else job.deadline for job in pending])
         self.confidence: Floats = np.array([job.confidence for job in pending])
         self.priority: Ints = np.array([job.priority for job in pending], dtype=np.int64)
+        self.claim: Ints = 2 * self.priority + np.array([job.promised for job in pending], dtype=np.int64)
+        """Who comes first when not all can be in time: priority, then what has been promised."""
         self.created: Floats = np.array([job.created for job in pending])
         families = sorted({job.family for job in pending} | {job.family for job in running})
-        number = {name: place for place, name in enumerate(families)}
-        self._luck = family_scores(families, replicates, seed)
-        self._family: Ints = np.array([number[job.family] for job in pending], dtype=np.int64)
-        self._own = own_scores([job.name for job in pending], replicates, seed)
-        self._machine = self._occupied(number, seed)
+        self._families = {name: place for place, name in enumerate(families)}
+        self._family: Ints = np.array([self._families[job.family] for job in pending], dtype=np.int64)
         self._seed = seed
+        self.draw(replicates)
+
+    def draw(self, replicates: int) -> None:
+        """Draw the luck of so many replicates."""
+        self.replicates = replicates
+        self._luck = family_scores(list(self._families), replicates, self._seed)
+        self._own = own_scores([job.name for job in self.snapshot.pending], replicates, self._seed)
+        self._machine = self._occupied()
+
+    def with_replicates(self, replicates: int) -> "Board":
+        """The same table with another number of replicates."""
+        other = copy(self)
+        other.draw(replicates)
+        return other
 
     @property
     def mean(self) -> Floats:
@@ -129,14 +143,14 @@ class Board:
         score = np.where(above == 0, -np.inf, np.where(above == len(SCORES), np.inf, score))
         return np.asarray(ndtr((score - np.sqrt(shared) * luck) / np.sqrt(1 - shared)), dtype=float)
 
-    def _occupied(self, families: dict[str, int], seed: int) -> Callable[[int], Machine]:
+    def _occupied(self) -> Callable[[int], Machine]:
         """A function that makes so many copies of what is running now, side by side."""
         running = self.snapshot.running
         until = np.empty((len(running), self.replicates))
         if running:
             shared = np.array([[job.remaining.shared] for job in running])
-            luck = self._luck[[families[job.family] for job in running]]
-            own = own_scores([job.name for job in running], self.replicates, seed)
+            luck = self._luck[[self._families[job.family] for job in running]]
+            own = own_scores([job.name for job in running], self.replicates, self._seed)
             values = np.array([job.remaining.values for job in running])
             until = self.snapshot.now + draw(values, np.sqrt(shared) * luck + np.sqrt(1 - shared) * own)
 
@@ -157,9 +171,11 @@ class Board:
         count = int(np.ceil(expected + _SURE * np.sqrt(expected))) + 1
         generator = np.random.default_rng([self._seed, count])
         at = self.snapshot.now + np.cumsum(generator.exponential(1 / arrivals.rate, (count, self.replicates)), axis=0)
-        scores = generator.standard_normal((count, self.replicates))
-        lasting = draw(np.tile(arrivals.times.values, (count, 1)), scores)
-        return Coming(at, lasting, self.slots.count(arrivals.need), (-arrivals.priority, arrivals.due))
+        lasting, due = (
+            draw(np.tile(times.values, (count, 1)), generator.standard_normal((count, self.replicates)))
+            for times in (arrivals.times, arrivals.due)
+        )
+        return Coming(at, lasting, at + due, self.slots.count(arrivals.need), arrivals.priority)
 
 
 def bound_of(values: Floats, confidence: Floats) -> Floats:

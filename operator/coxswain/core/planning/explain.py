@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coxswain.core.factors import Level
-from coxswain.core.models.types import Floats
+from coxswain.core.models.types import Floats, Ints
 from coxswain.core.planning.assign import Assignment
 from coxswain.core.planning.board import Board, Starts
 from coxswain.core.planning.values import Capacity, Decision, Forecast, Infeasible, Pending, Quantiles
@@ -25,31 +25,38 @@ def decide(
     """The decisions on all jobs, in their order."""
     snapshot = board.snapshot
     left = _unused(board)
+    at_once = np.mean(starts.begin <= snapshot.now, axis=1) >= NOW
+    forecasts = _forecasts(board, assignment.order, starts, chance)
+    changed = np.flatnonzero((before.assignment.rows != assignment.rows)[assignment.order])
+    had = dict(
+        zip(
+            changed.tolist(),
+            _forecasts(
+                board,
+                assignment.order[changed],
+                Starts(before.starts.begin[changed], before.starts.end[changed]),
+                before.chance[changed],
+            ),
+            strict=True,
+        )
+    )
     for place, number in enumerate(assignment.order.tolist()):
         job = snapshot.pending[number]
-        row = int(assignment.rows[number])
-        candidate = job.candidates[row - int(board.first[number])]
-        timed = job.deadline is not None
-        attainable = bool(chance[place] >= job.confidence) if timed else None
+        choice = int(assignment.rows[number] - board.first[number])
+        candidate = job.candidates[choice]
+        attainable = None if job.deadline is None else bool(chance[place] >= job.confidence)
         runs = attainable is not False or job.when_infeasible is Infeasible.RUN_ANYWAY
-        now = runs and left.holds(candidate.need) and np.mean(starts.begin[place] <= snapshot.now) >= NOW
+        now = bool(runs and at_once[place] and left.holds(candidate.need))
         if now:
             left = Capacity(left.cores - candidate.need.cores, left.gpus - candidate.need.gpus)
-        forecast = _forecast(board, job, starts.begin[place], starts.end[place], chance[place] if timed else None)
         yield Decision(
             name=job.name,
-            choice=row - int(board.first[number]),
-            starts_now=bool(now),
-            forecast=forecast if runs else _NEVER,
-            before=_forecast(
-                board,
-                job,
-                before.starts.begin[place],
-                before.starts.end[place],
-                before.chance[place] if timed else None,
-            ),
+            choice=choice,
+            starts_now=now,
+            forecast=forecasts[place] if runs else _NEVER,
+            before=had.get(place),
             attainable=attainable,
-            reason=_reason(job, row - int(board.first[number]), float(chance[place]), float(before.chance[place])),
+            reason=_reason(job, choice, float(chance[place]), float(before.chance[place])),
             remedy=_remedy(board, number, starts.begin[place]) if attainable is False else None,
         )
 
@@ -62,7 +69,6 @@ def unplaceable(job: Pending, capacity: Capacity) -> Decision:
         choice=job.candidates.index(least),
         starts_now=False,
         forecast=_NEVER,
-        before=_NEVER,
         attainable=None if job.deadline is None else False,
         reason=f"It needs {_amount(least.need)}, but its queue has {_amount(capacity)}.",
         remedy=f"Ask for no more than {_amount(capacity)}.",
@@ -76,11 +82,45 @@ def _unused(board: Board) -> Capacity:
     )
 
 
-def _forecast(board: Board, job: Pending, begin: Floats, end: Floats, chance: float | None) -> Forecast:
-    levels = [0.5, job.confidence]
-    start, finish = (Quantiles(*np.quantile(each, levels).tolist()) for each in (begin, end))
-    wait = Quantiles(*(np.quantile(begin, levels) - board.snapshot.now).tolist())
-    return Forecast(wait, start, finish, None if chance is None else float(chance))
+def _forecasts(board: Board, jobs: Ints, starts: Starts, chance: Floats) -> list[Forecast]:
+    asked = board.confidence[jobs]
+    half = np.full(len(asked), 0.5)
+    begin, end = np.sort(starts.begin, axis=1), np.sort(starts.end, axis=1)
+    columns = [quantile_of(each, level) for each in (begin, end) for level in (half, asked)]
+    now = board.snapshot.now
+    if board.snapshot.arrivals is not None:
+        columns[1] = np.maximum(columns[1], _may_be_put_off(board, jobs, chance, columns))
+    return [
+        Forecast(
+            Quantiles(start - now, start_bound - now),
+            Quantiles(start, start_bound),
+            Quantiles(finish, finish_bound),
+            likely if timed else None,
+        )
+        for start, start_bound, finish, finish_bound, likely, timed in zip(
+            *(column.tolist() for column in columns),
+            chance.tolist(),
+            np.isfinite(board.due[jobs]).tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _may_be_put_off(board: Board, jobs: Ints, chance: Floats, columns: list[Floats]) -> Floats:
+    """Until when each job may be put off for those to come: while it is in time, or else until its patience is over."""
+    _, start, _, finish = columns
+    in_time = board.due[jobs] - (finish - start)
+    patient = board.created[jobs] + board.snapshot.patience + start - board.snapshot.now
+    return np.where(chance >= board.confidence[jobs], np.where(np.isfinite(in_time), in_time, -np.inf), patient)
+
+
+def quantile_of(ascending: Floats, levels: Floats) -> Floats:
+    """The quantile of each row, whose values are in ascending order, at its own level."""
+    place = levels * (ascending.shape[1] - 1)
+    below = np.minimum(place.astype(np.int64), ascending.shape[1] - 2)
+    rows = np.arange(len(ascending))
+    low = ascending[rows, below]
+    return np.asarray(low + (place - below) * (ascending[rows, below + 1] - low), dtype=float)
 
 
 def _reason(job: Pending, choice: int, chance: float, before: float) -> str:
@@ -102,10 +142,10 @@ def _remedy(board: Board, number: int, begin: Floats) -> str:
     job = board.snapshot.pending[number]
     rows = np.arange(board.first[number], board.first[number + 1])
     rows = rows[board.fits[rows]]
-    finish = {int(row): float(np.quantile(begin + board.durations(np.array([row]))[0], job.confidence)) for row in rows}
-    best = min(finish, key=lambda row: finish[row])
-    fastest = job.candidates[best - int(board.first[number])]
-    after = max(finish[best] - (job.deadline or 0.0), 0.0)
+    ends = np.sort(begin + board.durations(rows), axis=1)
+    finish = quantile_of(ends, np.full(len(rows), job.confidence))
+    fastest = job.candidates[int(rows[np.argmin(finish)] - board.first[number])]
+    after = max(float(finish.min()) - (job.deadline or 0.0), 0.0)
     told = f"A deadline {after:.0f} s later would be met with {job.confidence:.0%}"
     settings = _words(fastest.settings)
     return f"{told} ({settings})." if settings else f"{told}."

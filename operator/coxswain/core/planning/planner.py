@@ -19,18 +19,24 @@ from coxswain.core.planning.values import Plan, Snapshot
 
 # Few jobs are simulated more often than many.
 MOST_REPLICATES, FEWEST_REPLICATES = 128, 32
+# What is foreseen before it is settled needs fewer, above all for many jobs.
+HANDFUL, FEW, COARSE_REPLICATES = 8, 2000, 8
 # Job-replicates of a pass, roughly: beyond this there are no more replicates than the fewest.
 EFFORT = 100_000
+# What a search may cost (assignments × replicates × jobs × about a hundred): a fraction of a second.
+SEARCH = 5e7
 # A decision is sure when its chance is so many standard errors away from the confidence.
 SURE = 2.0
+# With so many replicates a chance is known well enough, however close it is.
+ENOUGH = 512
 # A gain in value below this share of the range of a job's values is not worth a rewrite.
 WORTH_CHANGING = 0.02
 # How often what is too much is taken back before those who are late are told so.
 REPAIRS = 3
 
 
-def plan(snapshot: Snapshot, *, seed: int = 0) -> Plan:
-    """Decide on all pending jobs together."""
+def plan(snapshot: Snapshot, *, seed: int = 0, effort: float = SEARCH) -> Plan:
+    """Decide on all pending jobs together; `effort` is what may be spent on the search for something better."""
     too_large = tuple(
         job for job in snapshot.pending if not any(snapshot.capacity.holds(each.need) for each in job.candidates)
     )
@@ -40,12 +46,15 @@ def plan(snapshot: Snapshot, *, seed: int = 0) -> Plan:
         return Plan(refused)
     count = len(placeable.pending)
     board = Board(placeable, int(np.clip(EFFORT // count, FEWEST_REPLICATES, MOST_REPLICATES)), seed)
-    base = least_work(board)
-    assigned = improve(Board(placeable, FEWEST_REPLICATES, seed), _assign(board, base))
+    coarse = board
+    if count > HANDFUL:
+        coarse = board.with_replicates(FEWEST_REPLICATES if count <= FEW else COARSE_REPLICATES)
+    base = least_work(coarse)
+    assigned = improve(coarse, _assign(coarse, base), effort)
     outlook = _settle(board, base.rows, _keep(board, assigned))
-    while outlook.unsure(board) and 4 * board.replicates * count <= EFFORT:
-        board = Board(placeable, 4 * board.replicates, seed)
-        outlook = _settle(board, base.rows, outlook.assignment)
+    while outlook.unsure(board) and 4 * board.replicates <= min(ENOUGH, EFFORT // count):
+        board = board.with_replicates(4 * board.replicates)
+        outlook = _settle(board, base.rows, improve(board, outlook.assignment, effort))
     before = _before(board, outlook)
     return Plan((*decide(board, outlook.assignment, outlook.starts, outlook.chance, before), *refused))
 

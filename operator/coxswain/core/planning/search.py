@@ -1,7 +1,8 @@
 """Which settings and which order are best, by trying: everything for a handful of jobs, changes to a plan for more.
 
 Assignments are compared on the same luck, many at a time. The goal is lexicographic: as many jobs as possible that are
-in time with their confidence, those of a higher priority first; then the most value of these; then the earliest starts.
+in time with their confidence, those of a higher priority first, and among equals those that have been promised it;
+then the most value of these; then the earliest starts.
 """
 
 from collections.abc import Iterator
@@ -14,31 +15,30 @@ import numpy as np
 from coxswain.core.models.types import Bools, Floats, Ints
 from coxswain.core.planning.assign import Assignment, least_work, ordered
 from coxswain.core.planning.board import Board
+from coxswain.core.planning.times import SCORES
 
-# So many assignments are tried for one order of the jobs, and so many in all if every order is.
+# So many assignments are tried for one order of the jobs.
 MOST_ASSIGNMENTS = 1024
-MOST_TRIALS = 8192
-# What is compared at a time: assignments × replicates × slots.
+# What is compared at a time, counted likewise for one job.
 MOST_CELLS = 4_000_000
-# What a whole search may cost: assignments × replicates × slots × jobs.
-EFFORT = 5e7
 # Up to so many jobs any two are swapped, beyond only neighbours.
 ANY_SWAP = 8
 # A start counts only once everything else is equal, so its difference may be told to a second or so.
 _ROUNDING = 9
 
 
-def improve(board: Board, start: Assignment) -> Assignment:
-    """The best assignment found from one that is good already, within a fixed effort."""
+def improve(board: Board, start: Assignment, effort: float) -> Assignment:
+    """The best found from one that is good already, within an effort, counted as `_Search.cells` does."""
     timed = np.flatnonzero(np.isfinite(board.due))
     choices = [_allowed(board, int(job)) for job in timed]
-    search = _Search(board, timed, choices)
-    if not len(timed) or search.cells(1 + sum(map(len, choices))) > EFFORT:
+    search = _Search(board, timed, choices, effort)
+    if not len(timed) or search.cells(1 + sum(map(len, choices))) > effort:
         return start
     trials = np.prod([float(len(each)) for each in choices])
     if trials <= MOST_ASSIGNMENTS:
         search.everything = _product(start.rows, timed, choices)
-    exact = search.everything is not None and trials * factorial(min(len(timed), 10)) <= MOST_TRIALS
+    orders = factorial(min(len(timed), 10))
+    exact = search.everything is not None and search.cells(int(trials)) * orders <= effort
     found = search.try_all_orders(start) if exact else search.climb(start)
     rows = np.where(found.late, least_work(board).rows, found.rows)
     return Assignment(rows, ordered(board, found.late, found.order), found.late)
@@ -73,17 +73,17 @@ def _one_changed(rows: Ints, jobs: Ints, choices: list[Ints]) -> Ints:
 class _Search:
     """Tries assignments for orders, and counts what that costs."""
 
-    def __init__(self, board: Board, timed: Ints, choices: list[Ints]) -> None:
+    def __init__(self, board: Board, timed: Ints, choices: list[Ints], effort: float) -> None:
         self.board = board
         self.timed = timed
         self.choices = choices
         self.everything: Ints | None = None
-        self._spent = 0.0
+        self._left = effort
 
     def cells(self, assignments: int) -> float:
         """What it costs to try assignments for one order."""
         board = self.board
-        return float(assignments * board.replicates * max(board.slots.cores, 1) * len(board.due))
+        return float(assignments * board.replicates * (board.slots.cores + len(SCORES)) * len(board.due))
 
     def try_all_orders(self, start: Assignment) -> Assignment:
         """The best of all orders of the jobs with deadlines."""
@@ -100,10 +100,10 @@ class _Search:
         """Change one job, or swap two in the order, as long as that is better and the effort lasts."""
         best, goal = self._try(start, start.order)
         rising = True
-        while rising and self._spent < EFFORT:
+        while rising and self._left > 0:
             rising = False
             for order in _swapped(self.board, best.order):
-                if self._spent >= EFFORT:
+                if self._left <= 0:
                     break
                 trial, reached = self._try(best, order)
                 if reached > goal:
@@ -115,7 +115,7 @@ class _Search:
         assignments = self.everything
         if assignments is None:
             assignments = _one_changed(start.rows, self.timed, self.choices)
-        self._spent += self.cells(len(assignments))
+        self._left -= self.cells(len(assignments))
         size = max(1, int(MOST_CELLS / self.cells(1) * len(order)))
         found = []
         for part in np.split(assignments, range(size, len(assignments), size)):
@@ -149,9 +149,7 @@ def goals_of(board: Board, order: Ints, assignments: Ints) -> tuple[Floats, Bool
         begin[:, job] = begins.mean(axis=1)
         if np.isfinite(board.due[job]):
             met[:, job] = board.chances(placed[:, place], begins)[0] >= board.confidence[job]
-    goals = [
-        met[:, board.priority == level].sum(axis=1) for level in sorted(set(board.priority.tolist()), reverse=True)
-    ]
+    goals = [met[:, board.claim == level].sum(axis=1) for level in sorted(set(board.claim.tolist()), reverse=True)]
     goals.append(np.round((board.worth[assignments] * met).sum(axis=1), _ROUNDING))
     goals.append(-np.round(begin.sum(axis=1), _ROUNDING))
     return np.column_stack(goals), met

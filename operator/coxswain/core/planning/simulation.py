@@ -30,6 +30,8 @@ Rank = tuple[int, float]
 MOST_SLOTS = 256
 # Holes shorter than this quantile of the durations are not worth remembering.
 SHORT = 0.05
+# Only so many jobs look for holes: who comes later waits so long that a hole makes no difference.
+MOST_FILLING = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +59,13 @@ def slots_for(capacity: Capacity, needs: list[Capacity]) -> Slots:
 
 @dataclass(frozen=True, eq=False)
 class Coming:
-    """Jobs that will come, in each replicate: when, and how long each takes; what each needs; how soon it is due."""
+    """Jobs that will come, in each replicate: when, how long each takes, when it is due; and what all of them need."""
 
     at: Floats
     durations: Floats
+    due: Floats
     need: Need
-    rank: Rank
-    """Minus its priority, and the seconds from its arrival until it is due."""
+    priority: int
 
 
 class Machine:
@@ -92,12 +94,12 @@ class Machine:
         begin = self.cores[:, max(cores, 1) - 1].copy()
         return np.maximum(begin, self.gpus[:, gpus - 1]) if gpus else begin
 
-    def run(self, need: Need, durations: Floats) -> tuple[Floats, Floats]:
-        """Run a job next, in a hole if it fits into one: when it starts and ends."""
+    def run(self, need: Need, durations: Floats, usual: float) -> tuple[Floats, Floats]:
+        """Run a job next, in a hole if its usual duration fits into one: when it starts and ends."""
         begin = self.start(need)
         if self.contention:
             durations = durations * self._stretch(begin, need[0])
-        if need[1] or durations.mean() > self._largest_hole:
+        if need[1] or usual > self._largest_hole:
             end = begin + durations
             self._append(need, begin, end)
             return begin, end
@@ -145,6 +147,10 @@ class Machine:
         self._next_hole = place.stop
         self._measure_holes()
 
+    def close_holes(self) -> None:
+        """Let nobody fill a hole from now on."""
+        self.shortest, self._largest_hole = np.inf, 0.0
+
     def _measure_holes(self) -> None:
         self._largest_hole = float((self._hole_until - self._hole_from).max())
 
@@ -185,13 +191,15 @@ def run_list(
         coming: jobs that may overtake some of them.
     """
     starts, ends = np.empty(durations.shape), np.empty(durations.shape)
-    if len(durations):
-        machine.shortest = float(np.quantile(durations.mean(axis=1), SHORT))
+    usual = durations.mean(axis=1)
+    machine.shortest = float(np.quantile(usual, SHORT)) if len(usual) else 0.0
     overtaking = None if coming is None else _Overtaking(coming, durations.shape[1])
     for job, need in enumerate(needs):
+        if job == MOST_FILLING:
+            machine.close_holes()
         if overtaking is not None:
             overtaking.serve(machine, need, ranks[job])
-        starts[job], ends[job] = machine.run(need, durations[job])
+        starts[job], ends[job] = machine.run(need, durations[job], usual[job])
     return starts, ends
 
 
@@ -210,9 +218,9 @@ class _Overtaking:
             place = np.minimum(self._next, len(coming.at) - 1)
             at = coming.at[place, self._rows]
             first = (at <= machine.start(need)) & (self._next < len(coming.at))
-            if coming.rank[0] == rank[0]:
-                first &= at + coming.rank[1] < rank[1]
-            elif coming.rank[0] > rank[0]:
+            if -coming.priority == rank[0]:
+                first &= coming.due[place, self._rows] < rank[1]
+            elif -coming.priority > rank[0]:
                 return
             if not first.any():
                 return

@@ -5,7 +5,7 @@ are exact.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from coxswain.core.errors import InputError
@@ -54,7 +54,8 @@ class Pending:
 
     `requested` and `current` are places in `candidates`: what the user asked for, and what it has been given so far.
     `news` says whether anything has been observed since that was chosen; without news it is changed only when it has
-    become too slow. Jobs of one `family` are predicted by one model and so are wrong together.
+    become too slow. `promised` says that it has been told that it will be in time: it is not given up for one that has
+    not. Jobs of one `family` are predicted by one model and so are wrong together.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Pending:
     requested: int = 0
     current: int | None = None
     news: bool = True
+    promised: bool = False
     priority: int = 0
     deadline: float | None = None
     confidence: float = 0.95
@@ -98,8 +100,8 @@ class Arrivals:
     rate: float
     need: Capacity
     times: Times
-    due: float
-    """Seconds from its arrival to its deadline, or to when it has waited for long enough."""
+    due: Times
+    """From its arrival to its deadline, or to when it has waited for long enough."""
     priority: int = 0
 
 
@@ -143,28 +145,26 @@ class Forecast:
 class Decision:
     """What is to be done with one pending job.
 
-    `choice` is the place of the setting among its candidates; `before` is the forecast with what it had so far.
+    `choice` is the place of the setting among its candidates; where that is a change, `before` is the forecast without.
     """
 
     name: str
     choice: int
     starts_now: bool
     forecast: Forecast
-    before: Forecast
     attainable: bool | None
     """Whether the deadline is met with the confidence asked for; None without a deadline."""
     reason: str
+    before: Forecast | None = None
     remedy: str | None = None
     """Of a job that is not attainable: the cheapest setting or the earliest time that would do."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Decisions on all pending jobs, in the order in which they are to start; `harmed` runs miss by what starts now."""
+    """Decisions on all pending jobs, in the order in which they are to start."""
 
     decisions: tuple[Decision, ...]
-    harmed: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
 
     def decision(self, name: str) -> Decision:
         """The decision on a job."""

@@ -1,0 +1,167 @@
+"""Deadlines: promised, kept and gained, on recorded runs, on runs whose truth is known, and in queues.
+
+`python -m benchmarks.deadlines` prints every table; `python -m benchmarks planning` adds small queues against every
+possibility, and the speed of planning. Seeds are fixed. The recorded runs are read from the folder that COXSWAIN_DATA
+names, by default ../shared/data; what is not there is left out, and said.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from benchmarks.deadlines_queues import queues
+from coxswain.core.baselines import Contested, Deadlines, Normal, Recorded, Result, backtest, read_recorded
+
+CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
+TABLE_AT = 0.95
+OTHERS = ("mean", "courier", "fltk", "random", "minimum", "oracle")
+JOBS_A_CONTEXT = 50
+UTILISATIONS = (0.6, 0.8, 1.0, 1.2)
+QUEUES = 3
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Recorded runs: the file, its columns, and what may be adjusted."""
+
+    file: str
+    time: str
+    value: str
+    factors: tuple[str, ...]
+    adjust: tuple[str, ...]
+    deadlines: Deadlines = field(default_factory=Contested)
+
+    @property
+    def title(self) -> str:
+        """What is tried."""
+        return f"{self.file}, adjust {' + '.join(self.adjust)}, deadlines {self.deadlines}"
+
+
+_FASHION = ("fltk_fashion_108.csv", "running_time_s", "accuracy_pct")
+_FASHION_FACTORS = ("parallelism", "cores", "learning_rate", "batch_size")
+_BOTH = ("fltk_2k4_64.csv", "est_total_train_s", "avg_accuracy_pct")
+_BOTH_FACTORS = ("dataset", "parallelism", "cores", "batch_size", "max_epoch")
+RECORDINGS = (
+    Recording(*_FASHION, _FASHION_FACTORS, ("batch_size",)),
+    Recording(*_FASHION, _FASHION_FACTORS, ("parallelism",)),
+    Recording(*_FASHION, _FASHION_FACTORS, ("parallelism", "batch_size")),
+    Recording(*_BOTH, _BOTH_FACTORS, ("max_epoch", "batch_size")),
+    Recording(*_BOTH, _BOTH_FACTORS, ("max_epoch", "parallelism")),
+    Recording(*_BOTH, _BOTH_FACTORS, ("max_epoch",), Normal(300.0, 100.0)),
+    Recording(*_FASHION, _FASHION_FACTORS, ("parallelism", "batch_size"), Normal(100.0, 33.0)),
+)
+
+
+def run() -> None:
+    """Print every table."""
+    with threadpool_limits(1):
+        recorded_runs()
+        known_truths()
+        print("Queues: 200 jobs, Poisson arrivals, 4 servers")
+        queues(UTILISATIONS, QUEUES)
+
+
+def recorded_runs() -> None:
+    """Recorded runs with whole contexts left out."""
+    folder = Path(os.environ.get("COXSWAIN_DATA", "../shared/data"))
+    contested = []
+    for recording in RECORDINGS:
+        path = folder / recording.file
+        if not path.exists():
+            print(f"  {path} is not there: set COXSWAIN_DATA to the folder that has it. Left out.")
+            continue
+        recorded = read_recorded(
+            pd.read_csv(path),
+            response=recording.time,
+            value=recording.value,
+            factors=recording.factors,
+            adjust=recording.adjust,
+        )
+        results = report(recording.title, recorded, recording.deadlines)
+        if recording.deadlines == Contested():
+            contested += results
+    if contested:
+        calibration(contested)
+
+
+def known_truths() -> None:
+    """Runs made up from curves that are known, with noise, and with a drift that runs of one context share."""
+    for title, noise, drift in (("noise 5 %", 0.05, 0.0), ("noise 5 %, drift of contexts 5 %", 0.05, 0.05)):
+        together: list[Result] = []
+        for seed in range(2):
+            recorded = read_recorded(
+                _made_up(noise, drift, seed),
+                response="seconds",
+                value="accuracy",
+                factors=("workers", "cores", "batch_size", "epochs"),
+                adjust=("epochs",),
+            )
+            together += report(f"known truth, {title}, table {seed + 1}", recorded, Contested())
+        calibration(together)
+
+
+def report(title: str, recorded: Recorded, deadlines: Deadlines) -> list[Result]:
+    """Print what policies make of one set of jobs; ours at every confidence."""
+    ours = backtest(
+        recorded,
+        policies=("coxswain", *OTHERS),
+        deadlines=deadlines,
+        confidences=CONFIDENCES,
+        repetitions=JOBS_A_CONTEXT,
+    )
+    print(f"{title}: {len(recorded.contexts)} contexts, {ours[0].jobs} jobs")
+    print("  policy          in time  of feasible  promised      kept of promised     value    gain")
+    shown = [each for each in ours if each.name == "coxswain" or each.confidence == TABLE_AT]
+    for each in shown:
+        name = f"coxswain {each.confidence:.0%}" if each.name == "coxswain" else each.name
+        kept = "–" if each.kept_of_promised is None else f"{each.kept_of_promised:.1%} ± {each.kept_error:.1%}"
+        cells = [_share(each.met), _share(each.met_of_feasible), _share(each.promised)]
+        value = "–" if each.accuracy is None else f"{each.accuracy:.4g}"
+        gain = "–" if each.gain is None else f"{each.gain:.2f}"
+        print(
+            f"  {name:13s} {cells[0]:>9s} {cells[1]:>12s} {cells[2]:>9s} {kept:>21s} {value:>9s} {gain:>7s}", flush=True
+        )
+    return [each for each in ours if each.name == "coxswain"]
+
+
+def calibration(results: Sequence[Result]) -> None:
+    """Print promised against kept over several sets of jobs, as numbers and as a bar."""
+    print("Promised against kept, contested deadlines, over the sets of jobs above")
+    for confidence in CONFIDENCES:
+        own = [each for each in results if each.confidence == confidence]
+        weights = np.array([each.promised * each.jobs for each in own])
+        kept = np.array([each.kept_of_promised or 0.0 for each in own])
+        errors = np.array([each.kept_error or 0.0 for each in own])
+        gains = [each.gain for each in own if each.gain is not None]
+        share = float(weights @ kept / weights.sum())
+        error = float(np.sqrt(((weights * errors) ** 2).sum()) / weights.sum())
+        bar = "#" * round(40 * share)
+        print(f"  {confidence:4.0%} |{bar:40s}| {share:.1%} ± {error:.1%}   mean gain {np.mean(gains):.2f}")
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _made_up(noise: float, drift: float, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng([seed, int(1000 * drift)])
+    rows = []
+    for workers in (1.0, 2.0, 4.0, 8.0):
+        for cores in (0.5, 1.0, 2.0):
+            for batch in (32.0, 128.0):
+                shared = drift * rng.standard_normal()
+                for epochs in (2.0, 4.0, 7.0, 12.0):
+                    speed = workers**0.8 * cores**0.9 * (batch / 32) ** 0.2
+                    seconds = 5 + 40 * epochs / speed * np.exp(shared + noise * rng.standard_normal())
+                    accuracy = 0.95 - 0.4 * epochs**-0.7 - 0.01 * np.log2(batch / 32) + 0.003 * rng.standard_normal()
+                    rows.append((workers, cores, batch, epochs, seconds, accuracy))
+    return pd.DataFrame(rows, columns=["workers", "cores", "batch_size", "epochs", "seconds", "accuracy"])
+
+
+if __name__ == "__main__":
+    run()
