@@ -172,6 +172,16 @@ def test_killed_runs_are_lower_limits() -> None:
     assert told.point == pytest.approx(10 + 4.5 * _pace(slow), rel=0.35)
 
 
+def test_runs_killed_before_their_first_epoch_tell_about_the_start_up_alone() -> None:
+    records = [replace(each, settings={**each.settings, "memory": 2.0}) for each in _records((4,))]
+    starved = [RunRecord({**each, "memory": 1.0}, 120.0, [], killed_after=0.0) for each in SETTINGS[:4]]
+    model = fit_durations([*records, *starved])
+    enough, little = (model.predict({**SETTINGS[5], "memory": memory}, 4) for memory in (2.0, 1.0))
+    assert enough.point == pytest.approx(10 + 4.5 * _pace(SETTINGS[5]), rel=0.15)
+    assert little.quantile(0.95) > 120 + 4 * _pace(SETTINGS[5])
+    assert "memory = 1 was never run: it was 2 in every run" in little.notes
+
+
 def test_the_epochs_that_a_killed_run_finished_count_in_full() -> None:
     records = _records((6,))
     killed = [replace(each, epochs=each.epochs[:3], killed_after=1.0) for each in records]

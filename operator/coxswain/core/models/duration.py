@@ -89,13 +89,44 @@ class DurationsAt:
 
 
 @dataclass(frozen=True, eq=False)
+class Learned:
+    """A model of one part, and which settings of the runs that told about it were varied."""
+
+    model: FittedModel
+    varied: Varied
+
+    @property
+    def chosen(self) -> str:
+        """The family of the model."""
+        return self.model.chosen
+
+    def at(self, settings: Mapping[str, Level]) -> Part:
+        """The part at a setting."""
+        predicted = self.model.predict([self.varied.query(settings)])
+        scores = predicted.seen_rows if predicted.seen[0] else predicted.new_rows
+        spread, shared = float(predicted.spread[0]), float(predicted.model_share[0])
+        ignorance = self.varied.ignorance(settings)
+        variance = spread**2 + ignorance**2
+        return Part(
+            median=float(predicted.location[0] + spread * scores.quantile(np.array(0.5))),
+            spread=np.array(np.sqrt(variance)),
+            shared=np.array((spread**2 * shared + ignorance**2) / variance),
+            scores=scores,
+        )
+
+    def notes(self, settings: Mapping[str, Level]) -> tuple[str, ...]:
+        """What a reader should know about a prediction at a setting."""
+        beyond = self.model.predict([self.varied.query(settings)]).notes[0]
+        return (*beyond, *self.varied.unlike(settings))
+
+
+@dataclass(frozen=True, eq=False)
 class DurationModel:
     """What happens once and the time of an epoch, each with a model of its own; frozen, and small when pickled."""
 
-    once: FittedModel
-    epoch: FittedModel
+    once: Learned
+    epoch: Learned
     seconds: Seconds
-    varied: Varied
     runs: int
 
     def at(self, settings: Mapping[str, Level]) -> DurationsAt:
@@ -104,31 +135,19 @@ class DurationModel:
         Raises:
             InputError: in one sentence that names the factor that is unknown, missing, or has no such category.
         """
-        query, ignorance = self.varied.query(settings), self.varied.ignorance(settings)
-        once, pace = (_part(model, query, ignorance) for model in (self.once, self.epoch))
-        notes = (*self.epoch.predict([query]).notes[0], *self.varied.unlike(settings))
-        if self.epoch.rows < FEWEST_UNITS:
-            of = f"{self.epoch.rows} settings" if self.varied.names else "one setting"
+        once, pace = self.once.at(settings), self.epoch.at(settings)
+        notes = self.epoch.notes(settings)
+        if self.epoch.model.rows < FEWEST_UNITS:
+            of = f"{self.epoch.model.rows} settings" if self.epoch.varied.names else "one setting"
             notes = (*notes, f"learned from {self.runs} runs of {of} only, so bounds are wide")
-        conformal = all(part.scores.basis(USUAL) is Basis.CONFORMAL for part in (once, pace)) and not ignorance
-        return DurationsAt(once, pace, self.seconds, Basis.CONFORMAL if conformal else Basis.PARAMETRIC, notes)
+        conformal = all(part.scores.basis(USUAL) is Basis.CONFORMAL for part in (once, pace))
+        unlike = self.epoch.varied.unlike(settings)
+        basis = Basis.CONFORMAL if conformal and not unlike else Basis.PARAMETRIC
+        return DurationsAt(once, pace, self.seconds, basis, notes)
 
     def predict(self, settings: Mapping[str, Level], epochs: int, *, done: Sequence[float] = ()) -> Duration:
         """Distribution of a run's duration, or of what is left of it after the epochs `done` (their seconds)."""
         return self.at(settings).one(epochs, done)
-
-
-def _part(model: FittedModel, query: Mapping[str, Level], ignorance: float) -> Part:
-    predicted = model.predict([query])
-    scores = predicted.seen_rows if predicted.seen[0] else predicted.new_rows
-    spread, shared = float(predicted.spread[0]), float(predicted.model_share[0])
-    variance = spread**2 + ignorance**2
-    return Part(
-        median=float(predicted.location[0] + spread * scores.quantile(np.array(0.5))),
-        spread=np.array(np.sqrt(variance)),
-        shared=np.array((spread**2 * shared + ignorance**2) / variance),
-        scores=scores,
-    )
 
 
 def fit_durations(records: Sequence[RunRecord], *, seed: int = 0) -> DurationModel:
@@ -140,15 +159,15 @@ def fit_durations(records: Sequence[RunRecord], *, seed: int = 0) -> DurationMod
     runs = sum(record.killed_after is None for record in records)
     if runs < FEWEST_RUNS:
         raise InputError(f"{runs} finished runs are too few to learn durations from; {FEWEST_RUNS} are needed.")
-    varied = varied_in([record.settings for record in records])
     seconds, once, pace = separate(records)
-    settings = [record.settings for record in records]
 
-    def learn(response: str, values: Floats, censored: Bools) -> FittedModel:
+    def learn(response: str, values: Floats, censored: Bools) -> Learned:
         told = values > 0  # a run that was killed too early tells nothing about what it had not begun
-        some = [each for each, tells in zip(settings, told, strict=True) if tells]
-        observations = observe(varied, some, response, values[told], censored[told])
+        settings = [record.settings for record, tells in zip(records, told, strict=True) if tells]
+        varied = varied_in(settings)
+        observations = observe(varied, settings, response, values[told], censored[told])
         few = not varied.names or observations.finished_units < FEWEST_UNITS
-        return fit_few(observations, seed=seed) if few else fit(observations, families=QUICK, seed=seed)
+        model = fit_few(observations, seed=seed) if few else fit(observations, families=QUICK, seed=seed)
+        return Learned(model, varied)
 
-    return DurationModel(learn(ONCE, *once), learn(EPOCH, *pace), seconds, varied, runs)
+    return DurationModel(learn(ONCE, *once), learn(EPOCH, *pace), seconds, runs)
