@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from datetime import UTC, datetime
 
 from coxswain.core.api.parsing import API_VERSION
-from coxswain.core.api.status import ExperimentStatus
+from coxswain.core.api.status import ExperimentStatus, render_time
 from coxswain.core.designs.from_spec import design_of
 from coxswain.core.errors import InputError
 from coxswain.core.expand import expand
@@ -18,11 +18,13 @@ from coxswain.core.experiments.view import Experiment, Plan, Snapshot
 from coxswain.core.jobs.view import Job
 from coxswain.core.ledger.entry import Entry
 from coxswain.shell.cache import Cache, Key
-from coxswain.shell.cluster import CONFIG_MAPS, EXPERIMENTS, JOBS, Cluster, Manifest
+from coxswain.shell.cluster import CONFIG_MAPS, EXPERIMENTS, JOBS, NODES, Cluster, Manifest
 from coxswain.shell.errors import AlreadyExists, Refused, Unavailable
 from coxswain.shell.events import Recorder
+from coxswain.shell.learn_from import learn_from
 from coxswain.shell.ledger import Ledger
 from coxswain.shell.logs import about
+from coxswain.shell.nodes import likely_type
 
 _DIGEST = "coxswain.dev/observations"
 """The annotation of stored results that tells of which observations they are."""
@@ -65,8 +67,24 @@ class Experiments:
         version = (experiment.uid, experiment.generation)
         if version not in self._plans:
             self._plans = {key: plan for key, plan in self._plans.items() if key[0] != experiment.uid}
-            self._plans[version] = await asyncio.to_thread(_plan, experiment)
+            plan = await asyncio.to_thread(_plan, experiment)
+            problem = None if isinstance(plan, str) else await self._learn_from(experiment)
+            if problem is not None:
+                return problem  # and look again next time: what is missing may be created meanwhile
+            self._plans[version] = plan
         return self._plans[version]
+
+    async def _learn_from(self, experiment: Experiment) -> str | None:
+        """Take in what the experiment brings with it; a sentence if that is not possible."""
+        selector = experiment.parsed.spec.template.spec.node_selector or {}
+        node_type = likely_type(self._cache.all(NODES), selector)
+        now = render_time(datetime.now(UTC))
+        asked = experiment.parsed
+        try:
+            await learn_from(self._cluster, self._ledger, asked, experiment.namespace, node_type=node_type, now=now)
+        except InputError as error:
+            return str(error)
+        return None
 
     async def _carry_out(self, seen: Snapshot, decision: Decision) -> None:
         experiment = seen.experiment

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
-from coxswain.core.api.status import JobStatus
+from coxswain.core.api.status import DEADLINE_ATTAINABLE, JobStatus
 from coxswain.core.demand import demand_of
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.decision import Decision
@@ -21,6 +21,7 @@ from coxswain.shell.cluster import BATCH_JOBS, EVENTS, JOBS, NODES, PODS, SECRET
 from coxswain.shell.errors import AlreadyExists, Unavailable
 from coxswain.shell.events import Recorder
 from coxswain.shell.logs import about
+from coxswain.shell.metrics import Metrics
 from coxswain.shell.nodes import type_of
 from coxswain.shell.settings import Settings
 
@@ -46,13 +47,14 @@ class Jobs:
         ledger: Records,
         recorder: Recorder,
         *,
+        metrics: Metrics,
         progress: Callable[[str], Trained | None],
         never: Callable[[Key], str | None],
         outlook: Callable[[Job, datetime], Outlook | None],
         advice: Callable[[Key], Advice | None],
     ) -> None:
         self._cluster, self._cache, self._settings = cluster, cache, settings
-        self._ledger, self._recorder = ledger, recorder
+        self._ledger, self._recorder, self._metrics = ledger, recorder, metrics
         self._progress, self._never, self._outlook, self._advice = progress, never, outlook, advice
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -114,6 +116,7 @@ class Jobs:
                 case actions.Record():
                     await self._ledger.append(self._entry(seen, action))
                     self._cache.forget_pods((job.namespace, job.name))
+                    self._score(seen)
                 case actions.Release():
                     await self._set_finalizers(job, [name for name in _finalizers(job) if name != FINALIZER])
                     return
@@ -215,6 +218,18 @@ class Jobs:
             prices=self._settings.prices.table,
             load=load_during(attempt.start_time, seen.now, spans),
         )
+
+    def _score(self, seen: Snapshot) -> None:
+        """Count what was observed, and whether a promise was kept."""
+        self._metrics.observations.inc()
+        status, deadline = seen.job.status, seen.job.deadline
+        attainable = status.condition(DEADLINE_ATTAINABLE)
+        if deadline is None or attainable is None or attainable.status != "True" or status.start_time is None:
+            return
+        if attainable.last_transition_time <= status.start_time:
+            self._metrics.deadlines_promised.inc()
+            if seen.now <= deadline:
+                self._metrics.deadlines_kept.inc()
 
     def _node_type(self, seen: Snapshot) -> str:
         """The type of node that the first worker ran on."""

@@ -22,6 +22,7 @@ from enum import Enum
 from multiprocessing import get_context
 from typing import Any
 
+from coxswain.core.experiments.view import Experiment
 from coxswain.core.families import family_of
 from coxswain.core.forecasts.outlook import outlook
 from coxswain.core.jobs.view import Job, Outlook
@@ -92,13 +93,14 @@ class Operator:
             model=self.learning.of,
             progress=self.progress.of,
         )
-        self.queues = Queues(cluster, self.cache, settings, recorder, self.steering)
+        self.queues = Queues(cluster, self.cache, settings, recorder, metrics=metrics, steering=self.steering)
         self.jobs = Jobs(
             cluster,
             self.cache,
             settings,
             self.ledger,
             recorder,
+            metrics=metrics,
             progress=self.progress.of,
             never=self.queues.never,
             outlook=self._outlook,
@@ -160,6 +162,8 @@ class Operator:
             self._wake_for(EXPERIMENTS, manifest)
         self._wake_queues()
         self.health.resynced(missed=missed)
+        experiments = Counter(str(Experiment(each).status.state) for each in self.cache.all(EXPERIMENTS))
+        self.metrics.show_experiments(experiments)
         self.metrics.show_jobs(Counter(job.status.state for job in self.cache.jobs()))
 
     def _live(self) -> set[str]:

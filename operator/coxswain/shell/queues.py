@@ -20,6 +20,7 @@ from coxswain.shell.cluster import JOBS, NODES, PODS, Cluster, Manifest
 from coxswain.shell.errors import Conflict, NotFound
 from coxswain.shell.events import Recorder
 from coxswain.shell.logs import about
+from coxswain.shell.metrics import Metrics
 from coxswain.shell.settings import Queue, Settings
 from coxswain.shell.steering import Steering
 
@@ -30,10 +31,17 @@ class Queues:
     """Admits jobs. One pass at a time over all queues, because they may share their nodes."""
 
     def __init__(
-        self, cluster: Cluster, cache: Cache, settings: Settings, recorder: Recorder, steering: Steering
+        self,
+        cluster: Cluster,
+        cache: Cache,
+        settings: Settings,
+        recorder: Recorder,
+        *,
+        metrics: Metrics,
+        steering: Steering,
     ) -> None:
         self._cluster, self._cache, self._settings, self._recorder = cluster, cache, settings, recorder
-        self._steering = steering
+        self._metrics, self._steering = metrics, steering
         self._pass = asyncio.Lock()
         self._others: dict[str, list[Manifest]] = {}
         self._never: dict[Key, str] = {}
@@ -64,6 +72,7 @@ class Queues:
                 outcome = Admission(never=dict.fromkeys(waiting, f"there is no queue {name}; use one of {known}."))
             else:
                 capacity = self._capacity(name, jobs)
+                self._show(name, len(waiting), capacity)
                 planned = await self._plan(list(waiting.values()), jobs, name, capacity)
                 waiting = {key: job for key, job in self._again(waiting).items() if self._may_start(job)}
                 ranked = [replace(_waiting(job), rank=self._steering.rank(key)) for key, job in waiting.items()]
@@ -128,10 +137,23 @@ class Queues:
             # Somebody changed or deleted it this very moment: the watch will tell, and then it is looked at again.
             return False
         self._cache.put(JOBS, written)
+        if len(status.attempts) == 1:
+            waited = (datetime.now(UTC) - job.created).total_seconds()
+            self._metrics.queue_wait.labels(job.spec.queue_name).observe(max(waited, 0.0))
         about(job.manifest).info("start attempt %d", status.attempts[-1].number)
         message = f"attempt {status.attempts[-1].number} begins."
         await self._recorder.emit(job.manifest, "Started", message)
         return True
+
+    def _show(self, name: str, waiting: int, capacity: Capacity) -> None:
+        self._metrics.queue_jobs.labels(name).set(waiting)
+        self._metrics.queue_cores.labels(name, "used").set(capacity.held_cores)
+        self._metrics.queue_gpus.labels(name, "used").set(capacity.held_gpus)
+        nodes = capacity.nodes or ()
+        cores = sum(node.cores for node in nodes) if capacity.cores is None else capacity.cores
+        gpus = sum(node.gpus for node in nodes) if capacity.gpus is None else capacity.gpus
+        self._metrics.queue_cores.labels(name, "capacity").set(cores)
+        self._metrics.queue_gpus.labels(name, "capacity").set(gpus)
 
     def _capacity(self, name: str, jobs: Iterable[Job]) -> Capacity:
         queue = next(queue for queue in self._settings.queues if queue.name == name)
