@@ -25,6 +25,9 @@ WORD = (
     '"$COXSWAIN_JOB_UID" "$COXSWAIN_EPOCHS" "$COXSWAIN_SEED" > /dev/termination-log'
 )
 
+# As the first process of a container, `sleep` alone would not listen to SIGTERM.
+SLEEP = "trap 'exit 143' TERM; sleep 300 & wait"
+
 
 def job(name: str, /, **spec: Any) -> Manifest:
     """A TrainingJob."""

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.cluster.localcluster.places import REPOSITORY
-from tests.cluster.operating import API_VERSION, WORD, Manifest, Operating
+from tests.cluster.operating import API_VERSION, SLEEP, WORD, Manifest, Operating
 
 FAST = {
     "workload": {"network": "mlp", "samples": 200},
@@ -144,7 +144,7 @@ def test_deleting_a_run_repeats_it_and_deleting_the_experiment_ends_it(operating
 
 
 def test_an_experiment_that_is_deleted_takes_its_runs_with_it(operating: Operating, busybox: str) -> None:
-    operating.apply(experiment("brief", scripted(busybox, "exec sleep 300"), [epochs(1, 2)], parallelism=2))
+    operating.apply(experiment("brief", scripted(busybox, SLEEP), [epochs(1, 2)], parallelism=2))
     operating.until("pods", lambda: len(operating.all("pods")) == 2)
     operating.delete("trainingexperiment", "brief", "--wait=false")
     operating.until("nothing is left", lambda: not operating.all("trainingjobs") and not operating.all("jobs"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.operating import WORD, Operating, job, shell_job
+from tests.cluster.operating import SLEEP, WORD, Operating, job, shell_job
 
 SMALL = {"workload": {"network": "mlp", "samples": 400}, "parameters": {"epochs": 2, "batchSize": 100}}
 HALF_A_CORE = {"coresPerWorker": "500m", "memoryPerWorker": "1Gi"}
@@ -63,7 +63,7 @@ def test_a_suspended_job_waits_and_goes_on_when_it_may(operating: Operating, bus
 
 
 def test_a_running_job_that_is_suspended_is_taken_down_and_tried_again(operating: Operating, busybox: str) -> None:
-    script = f"test $COXSWAIN_ATTEMPT = 1 && exec sleep 300; {WORD}"
+    script = f"if test $COXSWAIN_ATTEMPT = 1; then {SLEEP}; fi; {WORD}"
     operating.apply(shell_job("pause", busybox, script))
     operating.until_state("pause", "Running")
     operating.apply(shell_job("pause", busybox, script, suspend=True))
@@ -106,7 +106,7 @@ def test_a_gang_that_does_not_start_in_time_goes_back_to_the_queue(operating: Op
 
 @pytest.mark.parametrize("what", ["pods", "jobs"])
 def test_what_is_deleted_under_a_running_job_is_tried_again(operating: Operating, busybox: str, what: str) -> None:
-    operating.apply(shell_job("robbed", busybox, f"test $COXSWAIN_ATTEMPT = 1 && exec sleep 300; {WORD}"))
+    operating.apply(shell_job("robbed", busybox, f"if test $COXSWAIN_ATTEMPT = 1; then {SLEEP}; fi; {WORD}"))
     operating.until_state("robbed", "Running")
     (victim,) = operating.all(what)
     operating.delete(what, victim["metadata"]["name"], "--wait=false")
@@ -130,11 +130,10 @@ def test_a_job_of_its_own_fault_is_not_tried_again(operating: Operating, busybox
 
 
 def test_a_job_can_be_deleted_at_any_stage_and_holds_nothing_afterwards(operating: Operating, busybox: str) -> None:
-    sleeper = "exec sleep 300"
     operating.apply(
-        shell_job("held", busybox, sleeper, resources={"coresPerWorker": 64}),
-        shell_job("waiting", busybox, sleeper, suspend=True),
-        shell_job("running", busybox, sleeper, resources={"coresPerWorker": "1200m"}),
+        shell_job("held", busybox, SLEEP, resources={"coresPerWorker": 64}),
+        shell_job("waiting", busybox, SLEEP, suspend=True),
+        shell_job("running", busybox, SLEEP, resources={"coresPerWorker": "1200m"}),
         shell_job("finished", busybox, WORD),
     )
     for name, state in (("held", "Held"), ("waiting", "Suspended"), ("running", "Running"), ("finished", "Succeeded")):
@@ -153,7 +152,7 @@ def test_a_finished_job_goes_when_its_time_is_over_and_its_result_stays(operatin
 
 
 def test_a_job_that_takes_too_long_is_ended(operating: Operating, busybox: str) -> None:
-    operating.apply(shell_job("long", busybox, "exec sleep 300", activeDeadlineSeconds=3))
+    operating.apply(shell_job("long", busybox, SLEEP, activeDeadlineSeconds=3))
     failed = operating.until_state("long", "Failed")["status"]
     assert [attempt["reason"] for attempt in failed["attempts"]] == ["DeadlineExceeded"]
 
