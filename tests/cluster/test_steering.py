@@ -1,0 +1,103 @@
+"""Steering on a real cluster: what a family has taught decides what its waiting jobs run with."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cluster.kube import KubectlError
+from tests.cluster.operating import API_VERSION, Manifest, Operating, job
+
+# A worker whose epochs take a second each and whose accuracy grows with them: it says so as any training does.
+SCRIPT = """
+n=$COXSWAIN_EPOCHS; i=1; e=''; s=''; a=''
+while [ $i -le $n ]; do sleep 1; e="$e,$i"; s="$s,1.0"; a="$a,0.$((900 - 400 / i))"; i=$((i + 1)); done
+printf '{"state":"succeeded","jobUid":"%s","epochs":%s,"seconds":{"total":%s.5,"startup":0.5},\
+"result":{"accuracy":0.8},"parameters":{"epochs":%s},"curve":{"epoch":[%s],"seconds":[%s],"accuracy":[%s]}}' \
+"$COXSWAIN_JOB_UID" "$n" "$n" "$n" "${e#,}" "${s#,}" "${a#,}" > /dev/termination-log
+"""
+ADJUST = [{"field": "epochs", "min": 1, "max": 60}]
+
+
+def template(image: str) -> Manifest:
+    return {
+        "workload": {"type": "Custom", "image": image, "command": ["sh", "-c", SCRIPT]},
+        "resources": {"coresPerWorker": "100m", "memoryPerWorker": "32Mi"},
+    }
+
+
+def timed(name: str, image: str, within: str, /, **spec: Any) -> Manifest:
+    asked = {"parameters": {"epochs": 60}, "adjust": ADJUST, "deadline": {"within": within}}
+    return job(name, **template(image), **{**asked, **spec})
+
+
+@pytest.fixture
+def taught(operating: Operating, busybox: str) -> Operating:
+    """The operator, once six runs have taught it how long an epoch takes."""
+    factors = [{"name": "epochs", "field": "parameters.epochs", "levels": [1, 3, 6]}]
+    design = {"type": "FullFactorial", "replications": 2}
+    spec = {"factors": factors, "design": design, "template": {"spec": template(busybox)}, "parallelism": 6}
+    name = {"name": "lessons"}
+    operating.apply({"apiVersion": API_VERSION, "kind": "TrainingExperiment", "metadata": name, "spec": spec})
+    operating.until_state("lessons", "Succeeded", kind="trainingexperiment")
+    # A job that does not start shows when the models are ready.
+    operating.apply(timed("witness", busybox, "10m", suspend=True))
+    operating.until("the models", lambda: operating.condition("witness", "ModelReady").get("status") == "True")
+    return operating
+
+
+def test_a_waiting_job_is_rewritten_so_that_it_is_done_in_time(taught: Operating, busybox: str) -> None:
+    taught.apply(timed("steered", busybox, "30s"))
+    done = taught.until_state("steered", "Succeeded", "Failed")
+    spec, status = done["spec"], done["status"]
+    assert spec["parameters"]["epochs"] == 60
+    chosen = spec["steered"]["epochs"]
+    assert 1 < chosen < 30
+    assert status["startedParameters"]["epochs"] == status["result"]["epochs"] == chosen
+    (adjustment,) = status["adjustments"]
+    assert (adjustment["field"], adjustment["from"], adjustment["to"]) == ("epochs", 60, chosen)
+    assert status["columns"]["adjusted"] == f"epochs={chosen}"
+    assert status["completionTime"] <= status["deadlineTime"]
+
+
+def test_applying_a_manifest_again_neither_conflicts_nor_reverts(taught: Operating, busybox: str) -> None:
+    manifest = timed("again", busybox, "5m", suspend=True, steered=None)
+    del manifest["spec"]["steered"]
+    taught.apply(manifest)
+    # As the operator would write it while the job waits; it is suspended, so that nothing starts meanwhile.
+    patch = {"apiVersion": API_VERSION, "kind": "TrainingJob", "metadata": {"name": "again"}}
+    options = ("apply", "--server-side", f"--namespace={taught.namespace}", "--filename=-")
+    text = json.dumps({**patch, "spec": {"steered": {"epochs": 7}}})
+    taught.cluster.kubectl(*options, "--field-manager=coxswain-steering", stdin=text)
+    for way in (
+        (),
+        ("--server-side", "--field-manager=gitops", "--force-conflicts"),
+        ("--server-side", "--field-manager=gitops"),
+    ):
+        given = ("apply", *way, f"--namespace={taught.namespace}", "--filename=-")
+        taught.cluster.kubectl(*given, stdin=json.dumps(manifest))
+        assert taught.get("trainingjob", "again")["spec"]["steered"] == {"epochs": 7}
+    outside = json.dumps({**patch, "spec": {"steered": {"epochs": 61}}})
+    with pytest.raises(KubectlError, match="within the bounds of adjust"):
+        taught.cluster.kubectl(*options, "--field-manager=coxswain-steering", stdin=outside)
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_not(taught: Operating, busybox: str) -> None:
+    taught.apply(timed("dry", busybox, "20s", steering={"mode": "DryRun"}, parameters={"epochs": 40}))
+    told = taught.until("what it would do", lambda: taught.condition("dry", "Steered"))
+    assert (told["status"], told["reason"]) == ("False", "DryRun")
+    assert told["message"].startswith("it would change epochs 40 → ")
+    assert "steered" not in taught.get("trainingjob", "dry")["spec"]
+
+
+def test_a_job_that_cannot_make_it_is_held_or_fails_if_it_says_so(taught: Operating, busybox: str) -> None:
+    hopeless = {"adjust": [{"field": "epochs", "min": 40, "max": 60}]}
+    taught.apply(
+        timed("held", busybox, "10s", steering={"whenInfeasible": "Hold"}, **hopeless),
+        timed("failed", busybox, "10s", steering={"whenInfeasible": "Fail"}, **hopeless),
+    )
+    taught.until_state("held", "Held")
+    assert taught.condition("held", "Admitted")["reason"] == "Infeasible"
+    failed = taught.until_state("failed", "Failed")["status"]
+    assert "attempts" not in failed
+    assert "cannot meet its deadline" in taught.condition("failed", "Failed")["message"]
