@@ -15,8 +15,7 @@ from coxswain.core.baselines.policies import Coxswain, Jobs, Lessons
 from coxswain.core.errors import InputError
 from coxswain.core.models import Predictive
 from coxswain.core.models.types import Floats
-from coxswain.core.planning import Candidate, Capacity, Pending, Snapshot, plan, times_of
-from coxswain.core.planning.promise import promise_level
+from coxswain.core.planning import Candidate, Capacity, Pending, Snapshot, plan, promise_level, times_of
 
 FACTORS = ["workers", "cores", "epochs"]
 
@@ -81,11 +80,11 @@ def test_the_policy_of_the_backtest_is_the_plan_of_an_empty_queue() -> None:
     deadlines = np.linspace(context.usual.min(), context.usual.max(), 9)
     picks = policy.pick(Jobs(context, deadlines, np.zeros((9, 4))), 0.9, np.random.default_rng(0))
     predicted, values = lessons.time_model.predict_array(context.settings), lessons.value_of(context.settings)
-    level = promise_level(predicted, lessons.time_model.correlation(context.settings), values, 0.9)
+    times = [times_of(partial(quantiles, predicted, k), float(share)) for k, share in enumerate(predicted.model_share)]
+    level = promise_level(times, values, 0.9, correlation=lessons.time_model.correlation(context.settings))
     assert level is not None
     candidates = tuple(
-        Candidate({}, Capacity(1000), times_of(partial(quantiles, predicted, k)), float(value))
-        for k, value in enumerate(values)
+        Candidate({}, Capacity(1000), each, float(value)) for each, value in zip(times, values, strict=True)
     )
     for deadline, chosen, promised in zip(deadlines, picks.chosen, picks.promised, strict=True):
         job = Pending("job", 0.0, candidates, deadline=float(deadline), confidence=level)

@@ -28,12 +28,16 @@ from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
 from coxswain.core.models.families.learners import BOOSTING, FOREST
 from coxswain.core.models.fitted import FittedModel
 from coxswain.core.models.observations import put_together
+from coxswain.core.models.predictive import Predictive
 from coxswain.core.models.scales import Scale
 from coxswain.core.models.types import Bools, Floats, Ints
 from coxswain.core.planning.promise import promise_level
+from coxswain.core.planning.times import LEVELS, Times
 
 # Those that are fitted after each run, as the operator does.
 QUICK: tuple[Family, ...] = (LOG_LOG, GAUSSIAN_PROCESS)
+# Where nothing can be promised, this share of the best chance is near enough to look at the value again.
+NEARLY = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,7 @@ def best_within(limits: Floats, values: Floats, deadlines: Floats) -> Picks:
 class Coxswain:
     """Our own: bounds at which promises are kept with the confidence asked for.
 
-    Where nothing can be promised, the most value that costs no more of the best chance there is than a promise may.
+    Where nothing can be promised, the most value among the candidates that come near the best chance there is.
     """
 
     time: FittedModel
@@ -107,13 +111,19 @@ class Coxswain:
         settings, count = jobs.context.settings, len(jobs.deadlines)
         predicted, values = self.time.predict_array(settings), self.value(settings)
         chances = np.array([predicted.cdf(deadline) for deadline in jobs.deadlines])
-        near = chances >= confidence * chances.max(axis=1, keepdims=True)
+        near = chances >= NEARLY * chances.max(axis=1, keepdims=True)
         otherwise = np.argmax(np.where(near, values, -np.inf), axis=1)
-        level = promise_level(predicted, self.time.correlation(settings), values, confidence)
+        times = [Times(each, share) for each, share in zip(_tabulated(predicted), predicted.model_share, strict=True)]
+        level = promise_level(times, values, confidence, correlation=self.time.correlation(settings))
         if level is None:
             return Picks(otherwise, np.zeros(count, dtype=bool))
         picks = best_within(predicted.quantile(level), values, jobs.deadlines)
         return Picks(np.where(picks.promised, picks.chosen, otherwise), picks.promised)
+
+
+def _tabulated(predicted: Predictive) -> Floats:
+    """The seconds of each candidate at the scores that distributions of times are kept at."""
+    return np.maximum.accumulate(np.array([predicted.quantile(float(level)) for level in LEVELS]), axis=0).T
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,12 @@
 
     Snapshot ──> board (arrays, luck) ──> assign, search (settings, order) ──> simulation ──> decisions
 
-`plan` is all that a caller needs beside the values it takes and gives.
+`plan` is all that a caller needs beside the values it takes and gives; `promise_level` is the confidence to give a job
+with several candidates, so that what it is promised holds as often as it was asked to.
 """
 
 from coxswain.core.planning.planner import plan
+from coxswain.core.planning.promise import promise_level
 from coxswain.core.planning.times import Times, exactly, lognormal, times_of
 from coxswain.core.planning.values import (
     Arrivals,
@@ -37,5 +39,6 @@ __all__ = [
     "exactly",
     "lognormal",
     "plan",
+    "promise_level",
     "times_of",
 ]

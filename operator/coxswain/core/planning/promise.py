@@ -10,11 +10,12 @@ tell apart, nothing is promised. It depends on the candidates alone, not on the 
 that has them.
 """
 
-import numpy as np
-from scipy.special import ndtr
+from collections.abc import Sequence
 
-from coxswain.core.models.predictive import Predictive
+import numpy as np
+
 from coxswain.core.models.types import Floats
+from coxswain.core.planning.times import Times, draw
 
 DRAWS = 4000
 # Levels tried above the one asked for: each leaves out this share of what the one before it left out.
@@ -25,21 +26,27 @@ RARE = 0.005
 
 
 def promise_level(
-    predictive: Predictive, correlation: Floats, values: Floats, confidence: float, *, seed: int = 0
+    times: Sequence[Times],
+    values: Floats,
+    confidence: float,
+    *,
+    correlation: Floats | None = None,
+    seed: int = 0,
 ) -> float | None:
     """The level of bounds at which promises are kept with a confidence; None if there is none.
 
-    `predictive` and `values` are of a job's candidates; `correlation` is that of the model's errors between them.
+    `times` and `values` are of a job's candidates; `correlation` is that of the model's errors between them, which are
+    one and the same error if it is not given, as for one setting with more or fewer epochs.
     """
     if len(values) < 2:
         return confidence
     rng = np.random.default_rng(seed)
-    seconds = _drawn(predictive, correlation, rng)
+    seconds = _drawn(times, correlation, rng)
     deadlines = rng.uniform(seconds.min(axis=1), seconds.max(axis=1))
     draws = np.arange(DRAWS)
     for step in range(LEVELS):
         level = 1 - (1 - confidence) * CLOSER**step
-        within = predictive.quantile(level) <= deadlines[:, None]
+        within = np.array([each.quantile(level) for each in times]) <= deadlines[:, None]
         promised = within.any(axis=1)
         if promised.mean() < RARE:
             return None
@@ -49,13 +56,11 @@ def promise_level(
     return None
 
 
-def _drawn(predictive: Predictive, correlation: Floats, rng: np.random.Generator) -> Floats:
-    """Responses of all candidates together: the model's errors correlated, the noise of each run its own."""
-    values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    count = len(predictive)
-    error = rng.standard_normal((DRAWS, count)) @ root.T * np.sqrt(predictive.model_share)
-    levels = ndtr(error + rng.standard_normal((DRAWS, count)) * np.sqrt(1 - predictive.model_share))
-    score = np.where(predictive.seen, predictive.seen_rows.quantile(levels), predictive.new_rows.quantile(levels))
-    response = predictive.scale.inverse(predictive.location + predictive.spread * score)
-    return np.asarray(np.maximum(response, 0.0) if predictive.positive else response, dtype=float)
+def _drawn(times: Sequence[Times], correlation: Floats | None, rng: np.random.Generator) -> Floats:
+    """Seconds of all candidates together: the model's errors correlated, the noise of each run its own."""
+    count = len(times)
+    shared = np.array([each.shared for each in times])
+    roots, vectors = np.linalg.eigh(np.ones((count, count)) if correlation is None else correlation)
+    error = rng.standard_normal((DRAWS, count)) @ (vectors * np.sqrt(np.maximum(roots, 0.0))).T
+    scores = np.sqrt(shared) * error + np.sqrt(1 - shared) * rng.standard_normal((DRAWS, count))
+    return draw(np.array([each.values for each in times]), scores.T).T
