@@ -24,6 +24,7 @@ from coxswain.worker.torch.feed import Feed, mixed_seed
 from coxswain.worker.torch.recipe import Optimizer, Recipe, Strategy
 from coxswain.worker.torch.schedules import Pace, Schedule
 from coxswain.worker.torch.stopping import Stopper, no_better
+from coxswain.worker.torch.tally import Tally
 from coxswain.worker.torch.world import World
 
 _VALIDATION_BATCH = 1000
@@ -140,22 +141,20 @@ class Trainer:
         world, stopper, left = self.world, Stopper(self.world, self._stop_wanted), False
         torch.manual_seed(mixed_seed(self.recipe.seed, _CHANCE, epoch, world.rank))
         self._replica.train()
-        loss_sum, correct, samples = torch.zeros((), device=world.device), torch.zeros((), device=world.device), 0
+        tally = Tally(world.device)
         for batch in self._feed.batches(epoch, pace.batch_size):
             scores = self._replica(batch.images)
-            loss = functional.cross_entropy(scores, batch.labels, reduction="sum")
+            loss = functional.cross_entropy(scores, batch.labels)
             self._optimizer.zero_grad()
-            weight = world.gradient_size / batch.whole if batch.count else 0.0
-            (loss * weight).backward()  # type: ignore[no-untyped-call] # torch has not typed it
+            weight = world.gradient_size * batch.count / batch.whole
+            (loss if weight == 1 else loss * weight).backward()  # type: ignore[no-untyped-call] # torch has not typed it
             self._optimizer.step()
             if batch.count:
-                loss_sum += loss.detach()
-                correct += (scores.argmax(1) == batch.labels).sum()
-                samples += batch.count
-            left = stopper.now(loss_sum.item)
+                tally.add(loss, scores, batch.labels)
+            left = stopper.now(tally.loss)
             if left:
                 break
-        return Sums(float(loss_sum), float(correct), samples), left
+        return Sums(tally.loss(), tally.correct(), tally.samples), left
 
     def _bring_together(self, epoch: int) -> bool:
         """Average what the steps have not, and say whether there is one common network now."""
