@@ -136,6 +136,19 @@ def test_a_promise_is_not_given_up_for_a_newcomer() -> None:
     assert not promised.decision("new").attainable
 
 
+def test_nothing_starts_that_would_make_a_running_job_late() -> None:
+    # It takes 100 s alone, and 115 s with the other core busy: 1 + 0.3 * 1/2.
+    waiting = Pending("a", 0.0, epochs(range(1, 2)))
+
+    def starts(deadline: float) -> bool:
+        runs = Running("busy", CORE, exactly(100.0), deadline=deadline)
+        return made(waiting, cores=2, running=(runs,), contention=0.3).decision("a").starts_now
+
+    assert starts(120.0)
+    assert not starts(110.0)
+    assert starts(90.0)  # it is late anyway
+
+
 def test_a_choice_is_kept_without_news_and_changed_when_it_is_too_slow() -> None:
     kept = made(job("a", 60.0, current=2, news=False)).decision("a")
     assert kept.choice == 2

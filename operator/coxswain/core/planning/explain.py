@@ -9,6 +9,7 @@ from coxswain.core.factors import Level
 from coxswain.core.models.types import Floats, Ints
 from coxswain.core.planning.assign import Assignment
 from coxswain.core.planning.board import Board, Starts
+from coxswain.core.planning.harm import unused
 from coxswain.core.planning.values import Capacity, Decision, Forecast, Infeasible, Pending, Quantiles
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def decide(
 ) -> Iterator[Decision]:
     """The decisions on all jobs, in their order."""
     snapshot = board.snapshot
-    left = _unused(board)
+    left = unused(snapshot)
     at_once = np.mean(starts.begin <= snapshot.now, axis=1) >= NOW
     forecasts = _forecasts(board, assignment.order, starts, chance)
     changed = np.flatnonzero((before.assignment.rows != assignment.rows)[assignment.order])
@@ -72,13 +73,6 @@ def unplaceable(job: Pending, capacity: Capacity) -> Decision:
         attainable=None if job.deadline is None else False,
         reason=f"It needs {_amount(least.need)}, but its queue has {_amount(capacity)}.",
         remedy=f"Ask for no more than {_amount(capacity)}.",
-    )
-
-
-def _unused(board: Board) -> Capacity:
-    capacity, running = board.snapshot.capacity, board.snapshot.running
-    return Capacity(
-        capacity.cores - sum(job.need.cores for job in running), capacity.gpus - sum(job.need.gpus for job in running)
     )
 
 
