@@ -17,6 +17,7 @@ from coxswain.worker.torch.data import Dataset
 from coxswain.worker.torch.recipe import Recipe, Strategy
 from coxswain.worker.torch.world import World
 
+_FLOAT_BYTES, _MOST_BYTES = 4, 256 * 2**20
 _SHARDS, _ORDER = range(2)  # what a random stream is for; the trainer's own is the next one
 
 
@@ -41,6 +42,9 @@ class Feed:
         self._mean, self._deviation = dataset.scale
         self._federated = recipe.strategy is Strategy.FEDERATED_AVERAGING
         self._mine = self._shard()
+        # Scaled once rather than at every step, where that takes little memory.
+        images = self._training.images
+        self._scaled = self.scaled(images) if images.numel() * _FLOAT_BYTES <= _MOST_BYTES else None
 
     def __len__(self) -> int:
         return len(self._mine)
@@ -56,7 +60,7 @@ class Feed:
             part = whole[slice(*sharding.bounds(len(whole), world.gradient_size, world.gradient_rank))]
             count = len(part)
             indices = part if count else whole[:1]
-            images = self.scaled(self._training.images[indices])
+            images = self.scaled(self._training.images[indices]) if self._scaled is None else self._scaled[indices]
             if self._recipe.augments:
                 images = vary(images)
             yield Batch(images, self._training.labels[indices], count, len(whole))
