@@ -130,7 +130,9 @@ def release(cluster: Cluster, image: Callable[[str], str]) -> Iterator[Release]:
     }
     for name in ("worker-torch", "busybox"):
         image(name)
-    values = {"images": helm.images(image("operator")), "settings": settings}
+    # The examples fill two cores to the last: on a node of two the operator must not reserve a part of them.
+    resources = {"requests": {"cpu": "0", "memory": "384Mi"}}
+    values = {"images": helm.images(image("operator")), "settings": settings, "resources": resources}
     with cluster.namespace() as name, helm.installed(cluster, name, values, "--wait", "--timeout=3m") as made:
         yield made
 
