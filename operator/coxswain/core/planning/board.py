@@ -16,7 +16,7 @@ from coxswain.core.models.types import Bools, Floats, Ints
 from coxswain.core.planning.scores import family_scores, own_scores
 from coxswain.core.planning.simulation import Coming, Machine, Need, Slots, run_list, slots_for
 from coxswain.core.planning.times import SCORES, draw
-from coxswain.core.planning.values import Snapshot
+from coxswain.core.planning.values import Capacity, Snapshot
 
 # Rows whose chances are computed at a time, so that the work stays in the processor's cache.
 _BLOCK = 512
@@ -46,10 +46,11 @@ class Board:
         self.shared: Floats = np.array([each.times.shared for each in candidates])
         self.worth: Floats = np.array([each.value for each in candidates])
         self.fits: Bools = np.array([snapshot.capacity.holds(each.need) for each in candidates], dtype=bool)
-        distinct = {each.need for each in candidates} | {job.need for job in running}
-        self.slots: Slots = slots_for(snapshot.capacity, sorted(distinct, key=lambda need: (need.cores, need.gpus)))
-        counts_of = {need: self.slots.count(need) for need in distinct}
-        self.needs: list[Need] = [counts_of[each.need] for each in candidates]
+        asked = [(each.need.cores, each.need.gpus) for each in candidates]
+        distinct = [Capacity(*each) for each in sorted({*asked, *((job.need.cores, job.need.gpus) for job in running)})]
+        self.slots: Slots = slots_for(snapshot.capacity, distinct)
+        counted = {(need.cores, need.gpus): self.slots.count(need) for need in distinct}
+        self.needs: list[Need] = [counted[each] for each in asked]
         self.cores: Ints = np.array([need[0] for need in self.needs], dtype=np.int64)
         self.gpus: Ints = np.array([need[1] for need in self.needs], dtype=np.int64)
         self.due: Floats = np.array([np.inf if job.deadline is None else job.deadline for job in pending])

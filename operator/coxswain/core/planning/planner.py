@@ -7,6 +7,7 @@ back until everybody who is promised to be in time is.
 """
 
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -149,21 +150,21 @@ def _taken_back(board: Board, least: Ints, outlook: Outlook, failing: Bools) -> 
     rows = assignment.rows.copy()
     slack = slack_of(board, rows[assignment.order], outlook.starts)
     extra = board.work[rows] - board.work[least]
-    freed, upgraded = 0.0, []
+    freed = 0.0
+    upgraded: list[tuple[float, int]] = []
     for place, job in enumerate(assignment.order.tolist()):
-        if extra[job] > 0 or rows[job] != least[job]:
-            upgraded.append((float(extra[job]), job))
+        if rows[job] != least[job]:
+            heappush(upgraded, (-float(extra[job]), job))
         if not failing[job]:
             continue
-        upgraded.sort()
         if rows[job] != least[job]:
             rows[job] = least[job]
             freed += max(float(extra[job]), 0.0)
         while upgraded and slack[place] + freed < 0:
-            taken, other = upgraded.pop()
+            taken, other = heappop(upgraded)
             if rows[other] != least[other]:
                 rows[other] = least[other]
-                freed += taken
+                freed -= taken
     return rows
 
 
