@@ -50,6 +50,8 @@ RECORDINGS = (
     Recording(*_FASHION, _FASHION_FACTORS, ("batch_size",)),
     Recording(*_FASHION, _FASHION_FACTORS, ("parallelism",)),
     Recording(*_FASHION, _FASHION_FACTORS, ("parallelism", "batch_size")),
+    Recording(*_FASHION, _FASHION_FACTORS, ("cores",)),  # accuracy hardly depends on it: there is little to gain
+    Recording(*_BOTH, _BOTH_FACTORS, ("max_epoch",)),  # two candidates: between them only the faster one is in time
     Recording(*_BOTH, _BOTH_FACTORS, ("max_epoch", "batch_size")),
     Recording(*_BOTH, _BOTH_FACTORS, ("max_epoch", "parallelism")),
     Recording(*_BOTH, _BOTH_FACTORS, ("max_epoch",), Normal(300.0, 100.0)),
@@ -135,13 +137,17 @@ def calibration(results: Sequence[Result]) -> None:
     for confidence in CONFIDENCES:
         own = [each for each in results if each.confidence == confidence]
         weights = np.array([each.promised * each.jobs for each in own])
+        if not weights.any():
+            print(f"  {confidence:4.0%} nothing is promised")
+            continue
         kept = np.array([each.kept_of_promised or 0.0 for each in own])
         errors = np.array([each.kept_error or 0.0 for each in own])
         gains = [each.gain for each in own if each.gain is not None]
         share = float(weights @ kept / weights.sum())
         error = float(np.sqrt(((weights * errors) ** 2).sum()) / weights.sum())
         bar = "#" * round(40 * share)
-        print(f"  {confidence:4.0%} |{bar:40s}| {share:.1%} ± {error:.1%}   mean gain {np.mean(gains):.2f}")
+        gain = f"{np.mean(gains):.2f}" if gains else "–"
+        print(f"  {confidence:4.0%} |{bar:40s}| {share:.1%} ± {error:.1%}   mean gain {gain}")
 
 
 def _share(value: float | None) -> str:
