@@ -126,13 +126,11 @@ def release(cluster: Cluster, image: Callable[[str], str]) -> Iterator[Release]:
         "scrape": {"intervalSeconds": 1},
         "resyncSeconds": 10,
         "refitDebounceSeconds": 1,
-        "lease": {"durationSeconds": 4, "renewSeconds": 3, "retrySeconds": 0.5},
+        "lease": {"durationSeconds": 8, "renewSeconds": 6, "retrySeconds": 1},
     }
     for name in ("worker-torch", "busybox"):
         image(name)
-    # The examples fill two cores to the last: on a node of two the operator must not reserve a part of them.
-    resources = {"requests": {"cpu": "0", "memory": "384Mi"}}
-    values = {"images": helm.images(image("operator")), "settings": settings, "resources": resources}
+    values = {"images": helm.images(image("operator")), "settings": settings}
     with cluster.namespace() as name, helm.installed(cluster, name, values, "--wait", "--timeout=3m") as made:
         yield made
 
