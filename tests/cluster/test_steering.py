@@ -10,11 +10,12 @@ from tests.cluster.operating import API_VERSION, Manifest, Operating, job
 
 # A worker whose epochs take a second each and whose accuracy grows with them: it says so as any training does.
 SCRIPT = """
-n=$COXSWAIN_EPOCHS; i=1; e=''; s=''; a=''
+began=$(date -u +%Y-%m-%dT%H:%M:%SZ); n=$COXSWAIN_EPOCHS; i=1; e=''; s=''; a=''
 while [ $i -le $n ]; do sleep 1; e="$e,$i"; s="$s,1.0"; a="$a,0.$((900 - 400 / i))"; i=$((i + 1)); done
 printf '{"state":"succeeded","jobUid":"%s","epochs":%s,"seconds":{"total":%s.5,"startup":0.5},\
-"result":{"accuracy":0.8},"parameters":{"epochs":%s},"curve":{"epoch":[%s],"seconds":[%s],"accuracy":[%s]}}' \
-"$COXSWAIN_JOB_UID" "$n" "$n" "$n" "${e#,}" "${s#,}" "${a#,}" > /dev/termination-log
+"result":{"accuracy":0.8},"startedAt":"%s",\
+"parameters":{"epochs":%s},"curve":{"epoch":[%s],"seconds":[%s],"accuracy":[%s]}}' \
+"$COXSWAIN_JOB_UID" "$n" "$n" "$began" "$n" "${e#,}" "${s#,}" "${a#,}" > /dev/termination-log
 """
 ADJUST = [{"field": "epochs", "min": 1, "max": 60}]
 
@@ -36,7 +37,7 @@ def taught(operating: Operating, busybox: str) -> Operating:
     """The operator, once six runs have taught it how long an epoch takes."""
     factors = [{"name": "epochs", "field": "parameters.epochs", "levels": [1, 3, 6]}]
     design = {"type": "FullFactorial", "replications": 2}
-    spec = {"factors": factors, "design": design, "template": {"spec": template(busybox)}, "parallelism": 6}
+    spec = {"factors": factors, "design": design, "template": {"spec": template(busybox)}, "parallelism": 1}
     name = {"name": "lessons"}
     operating.apply({"apiVersion": API_VERSION, "kind": "TrainingExperiment", "metadata": name, "spec": spec})
     operating.until_state("lessons", "Succeeded", kind="trainingexperiment")

@@ -268,7 +268,12 @@ class Operator:
             return None
         load = 1.0 + sum(other.status.attempt is not None and other.uid != job.uid for other in self.cache.jobs())
         wait = self.steering.wait((job.namespace, job.name))
-        return outlook(job, model, now, load=load, wait=wait, trained=self.progress.of(job.uid))
+        try:
+            return outlook(job, model, now, load=load, wait=wait, trained=self.progress.of(job.uid))
+        except (ArithmeticError, ValueError):
+            # A model may be wrong in ways nobody thought of; the job goes on without a forecast.
+            _log.exception("no forecast for %s/%s", job.namespace, job.name)
+            return None
 
     def _observed(self, family: str) -> None:
         """The ledger has other observations of a family."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
@@ -24,6 +24,7 @@ from coxswain.shell.metrics import Metrics
 from coxswain.shell.settings import Queue, Settings
 from coxswain.shell.steering import Steering
 
+_SOON = timedelta(seconds=0.5)
 _LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
 
 
@@ -67,14 +68,16 @@ class Queues:
             jobs = self._cache.jobs()
             waiting = {(job.namespace, job.name): job for job in jobs if self._waits(job, name)}
             planned: Sequence[Key] = ()
+            unsettled: set[Key] = set()
             if all(queue.name != name for queue in self._settings.queues):
                 known = ", ".join(queue.name for queue in self._settings.queues)
                 outcome = Admission(never=dict.fromkeys(waiting, f"there is no queue {name}; use one of {known}."))
             else:
                 capacity = self._capacity(name, jobs)
                 self._show(name, len(waiting), capacity)
-                planned = await self._plan(list(waiting.values()), jobs, name, capacity)
-                waiting = {key: job for key, job in self._again(waiting).items() if self._may_start(job)}
+                planned, unsettled = await self._plan(list(waiting.values()), jobs, name, capacity)
+                current = self._again(waiting)
+                waiting = {key: current[key] for key in current.keys() - unsettled if self._may_start(current[key])}
                 ranked = [replace(_waiting(job), rank=self._steering.rank(key)) for key, job in waiting.items()]
                 outcome = admit(ranked, capacity, now)
             changed = {key for key in waiting if self._never.get(key) != outcome.never.get(key)} | set(planned)
@@ -84,9 +87,13 @@ class Queues:
             for each in outcome.start:
                 if await self._start(waiting[each.key]):
                     changed.add(each.key)
-            return list(changed), outcome.again_at
+            # What changed while it was planned is planned again, before it may start.
+            again = now + _SOON if unsettled else outcome.again_at
+            return list(changed), again
 
-    async def _plan(self, waiting: Sequence[Job], jobs: Sequence[Job], name: str, capacity: Capacity) -> Sequence[Key]:
+    async def _plan(
+        self, waiting: Sequence[Job], jobs: Sequence[Job], name: str, capacity: Capacity
+    ) -> tuple[Sequence[Key], set[Key]]:
         running = [job for job in jobs if not job.problem and job.holds_capacity and job.spec.queue_name == name]
         free = capacity.nodes or ()
         cores = capacity.cores

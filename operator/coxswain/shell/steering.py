@@ -67,25 +67,29 @@ class Steering:
     def _step(self, key: Key) -> Step | None:
         return next((steps[key] for steps in self._said.values() if key in steps), None)
 
-    async def plan(self, queue: str, waiting: Sequence[Job], running: Sequence[Job], capacity: Capacity) -> list[Key]:
-        """Plan a queue; gives the jobs of which something new is said."""
+    async def plan(
+        self, queue: str, waiting: Sequence[Job], running: Sequence[Job], capacity: Capacity
+    ) -> tuple[list[Key], set[Key]]:
+        """Plan a queue; gives the jobs of which something new is said, and those that changed under our hands."""
         now = datetime.now(UTC)
         prospects = [self._prospect(job) for job in waiting]
         others = [self._prospect(job) for job in running]
         if not prospects:
             self._said.pop(queue, None)
-            return []
+            return [], set()
         load = 1.0 + len(others)
         scene = scene_of(prospects, others, capacity, now, prices=self._prices, load=load)
         # It may take a second where thousands wait, and the loop must go on meanwhile.
         made = await asyncio.to_thread(plan, scene.snapshot)
         before = self._said.get(queue, {})
         said = self._said[queue] = {}
-        changed = []
+        changed: list[Key] = []
+        unsettled: set[Key] = set()
         for step in steps_of(scene, prospects, made, now):
             key = (step.job.namespace, step.job.name)
             if step.rewrites:
                 if not await self._rewrite(step):
+                    unsettled.add(key)
                     continue
                 changed.append(key)
             elif key not in before or _differs(before[key], step):
@@ -93,7 +97,7 @@ class Steering:
             said[key] = step
         seen = {key: runs for key, runs in self._seen.items() if self._cache.get(JOBS, key) is not None}
         self._seen = seen | {_key(job): self._runs(job) for job in waiting}
-        return changed
+        return changed, unsettled
 
     def _prospect(self, job: Job) -> Prospect:
         family = self._family(job)

@@ -54,7 +54,8 @@ def _record(entry: Entry) -> RunRecord | None:
     duration, startup = observation.responses.get("duration"), observation.responses.get("startup", 0.0)
     if duration is None or duration <= startup:
         return None
-    settings = settings_of(entry.fields.items(), observation.load or 1.0)
+    # By whole jobs: what differs by less than one is chance.
+    settings = settings_of(entry.fields.items(), float(round(observation.load or 1.0)))
     seconds = observation.seconds_of_epochs() if observation.curve.seconds else [duration - startup]
     return RunRecord(settings, startup, seconds)
 

@@ -18,6 +18,8 @@ from coxswain.core.models import Basis
 from coxswain.core.models.total import Duration
 
 _LEVELS = np.linspace(0.0005, 0.9995, 1000)
+# What little is known may leave everything open; a time beyond this says no more than this one.
+_LONGEST_SECONDS = 10 * 365 * 86_400.0
 
 
 def outlook(
@@ -45,13 +47,13 @@ def outlook(
     begin = now if job.status.attempt else now + timedelta(seconds=wait.expected if wait else 0.0)
     confidence = spec.steering.confidence_percent
     waits = _spread_of(wait) if wait and not job.status.attempt else np.zeros_like(_LEVELS)
-    total = _sum_of(waits, seconds)
+    total = np.minimum(_sum_of(waits, seconds), _LONGEST_SECONDS)
     deadline = job.deadline
     chance = None
     if deadline is not None:
         chance = 100 * float(np.mean(total <= (deadline - now).total_seconds()))
     tail = (1 - confidence / 100) / 2
-    expected = float(np.quantile(seconds, 0.5))
+    expected = min(float(np.quantile(seconds, 0.5)), _LONGEST_SECONDS)
     forecast = Forecast(
         time=now,
         confidence_percent=confidence,
@@ -106,7 +108,7 @@ def _basis(duration: Duration, model: FamilyModel) -> str:
 
 
 def _interval(values: np.ndarray) -> Interval:
-    low, middle, high = (float(f"{value:.4g}") for value in values)
+    low, middle, high = (float(f"{min(value, _LONGEST_SECONDS):.4g}") for value in values)
     return Interval(low=low, expected=middle, high=high)
 
 
