@@ -130,12 +130,14 @@ class Machine:
     def _append(self, need: Need, begin: Floats, end: Floats, rows: Bools | slice = slice(None)) -> None:
         cores, gpus = need
         free = self.cores[rows]
-        if (cores > 1 or gpus) and (begin - free[:, 0]).max() > self.shortest:
+        remembers = self.shortest < np.inf and (cores > 1 or gpus > 0)
+        if remembers and (begin - free[:, 0]).max() > self.shortest:
             self._remember_holes(rows, free[:, :cores], begin)
         _take(free, cores, end)
         if not isinstance(rows, slice):
             self.cores[rows] = free
-        _take(self.gpus, gpus, end)
+        if gpus:
+            _take(self.gpus, gpus, end)
 
     def _remember_holes(self, rows: Bools | slice, since: Floats, until: Floats) -> None:
         """Remember a reservation's holes in place of the oldest ones known."""

@@ -123,7 +123,7 @@ class Snapshot:
     patience: float = DAY
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Quantiles:
     """A time as it is told: the median, and the one that holds with the job's confidence; None if never."""
 
@@ -131,7 +131,7 @@ class Quantiles:
     bound: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """When a job starts and finishes (counted as `now` is), how long it waits, and its chance to be in time."""
 
@@ -141,7 +141,7 @@ class Forecast:
     chance: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What is to be done with one pending job.
 
