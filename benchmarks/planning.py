@@ -14,9 +14,8 @@ from coxswain.core.planning import Candidate, Capacity, Pending, Snapshot, logno
 from coxswain.core.planning.board import Board
 from coxswain.core.planning.search import goals_of
 
-REPLICATES = 512
-# Jobs, settings each, and instances.
-SMALL = ((3, 3, 60), (4, 2, 60), (4, 3, 30), (5, 2, 30), (6, 2, 4))
+# Jobs, settings each, instances, and replicates to judge by: as many as a plan has in the end, where there is time.
+SMALL = ((3, 3, 60, 512), (4, 2, 60, 512), (4, 3, 30, 512), (5, 2, 30, 512), (6, 2, 6, 64))
 SIZES = (1_000, 10_000, 100_000)
 
 
@@ -30,11 +29,11 @@ def small_queues() -> None:
     """Plans of a few jobs against all there are."""
     print("  jobs settings instances   value of best   as many in time   feasible found")
     ratios, found_of, instances = [], [], 0
-    for jobs, settings, count in SMALL:
+    for jobs, settings, count, replicates in SMALL:
         ratio, in_time, feasible = [], [], []
         for seed in range(count):
             snapshot = _small(jobs, settings, np.random.default_rng([seed, jobs, settings]))
-            best, ours = _goals(snapshot)
+            best, ours = _goals(snapshot, replicates)
             in_time.append(ours[0] >= best[0])
             ratio.append(1.0 if best[1] == 0 else min(ours[1] / best[1], 1.0))
             if best[0] == jobs:
@@ -69,9 +68,9 @@ def _small(jobs: int, settings: int, rng: np.random.Generator) -> Snapshot:
     return Snapshot(0.0, Capacity(1000 * capacity), tuple(pending))
 
 
-def _goals(snapshot: Snapshot) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _goals(snapshot: Snapshot, replicates: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The goal that the best of everything reaches, and the one that the plan does."""
-    board = Board(snapshot, REPLICATES, 0)
+    board = Board(snapshot, replicates, 0)
     choices = [range(board.first[job], board.first[job + 1]) for job in range(len(snapshot.pending))]
     everything = np.array(list(product(*choices)))
     best = max(

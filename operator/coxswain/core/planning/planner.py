@@ -47,11 +47,11 @@ def plan(snapshot: Snapshot, *, seed: int = 0, effort: float = SEARCH) -> Plan:
         return Plan(refused)
     count = len(placeable.pending)
     board = Board(placeable, int(np.clip(EFFORT // count, FEWEST_REPLICATES, MOST_REPLICATES)), seed)
-    coarse = board
-    if count > HANDFUL:
-        coarse = board.with_replicates(FEWEST_REPLICATES if count <= FEW else COARSE_REPLICATES)
+    coarse = board.with_replicates(FEWEST_REPLICATES if count <= FEW else COARSE_REPLICATES)
     base = least_work(coarse)
     assigned = improve(coarse, _assign(coarse, base), effort)
+    if count <= HANDFUL:
+        assigned = improve(board, assigned, effort)
     outlook = _settle(board, base.rows, _keep(board, assigned))
     while outlook.unsure(board) and 4 * board.replicates <= min(ENOUGH, EFFORT // count):
         board = board.with_replicates(4 * board.replicates)

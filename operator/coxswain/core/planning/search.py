@@ -127,14 +127,21 @@ class _Search:
 
 
 def _swapped(board: Board, order: Ints) -> Iterator[Ints]:
-    """The order itself, and those with two jobs of one priority swapped: neighbours only where they are many."""
+    """The order itself, and those with two jobs of one priority swapped: neighbours only where they are many.
+
+    Where they are few, also those with one job moved to the place of another.
+    """
     yield order
     places = np.flatnonzero(np.isfinite(board.due[order])).tolist()
-    for one, other in combinations(places, 2) if len(places) <= ANY_SWAP else pairwise(places):
+    few = len(places) <= ANY_SWAP
+    for one, other in combinations(places, 2) if few else pairwise(places):
         if board.priority[order[one]] == board.priority[order[other]]:
             swapped = order.copy()
             swapped[[one, other]] = order[[other, one]]
             yield swapped
+            if few and other > one + 1:
+                yield np.insert(np.delete(order, one), other, order[one])
+                yield np.insert(np.delete(order, other), one, order[other])
 
 
 def goals_of(board: Board, order: Ints, assignments: Ints) -> tuple[Floats, Bools]:
