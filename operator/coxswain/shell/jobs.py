@@ -213,10 +213,10 @@ class Jobs:
         return entry_of(
             job,
             action.verdict,
-            ended=seen.now,
+            ended=seen.ended_at,
             node_type=self._node_type(seen),
             prices=self._settings.prices.table,
-            load=load_during(attempt.start_time, seen.now, spans),
+            load=load_during(attempt.start_time, seen.ended_at, spans),
         )
 
     def _score(self, seen: Snapshot) -> None:
@@ -228,7 +228,7 @@ class Jobs:
             return
         if attainable.last_transition_time <= status.start_time:
             self._metrics.deadlines_promised.inc()
-            if seen.now <= deadline:
+            if seen.ended_at <= deadline:
                 self._metrics.deadlines_kept.inc()
 
     def _node_type(self, seen: Snapshot) -> str:

@@ -175,12 +175,12 @@ def _ended(seen: Snapshot, verdict: Verdict) -> Decision:
     attempt = job.status.attempts[-1]
     if verdict.retry:
         sentence = f"after {faults} attempts: {sentence}"
-    closed = _closed(job.status, seen.now, verdict.reason or "Succeeded", verdict.message)
+    closed = _closed(job.status, seen.ended_at, verdict.reason or "Succeeded", verdict.message)
     succeeded = verdict.state != RUN_FAILED
     status = closed.model_copy(
         update={
             "state": "Succeeded" if succeeded else "Failed",
-            "completion_time": seen.now,
+            "completion_time": seen.ended_at,
             "progress": words.last_progress(job, verdict) or closed.progress,
             "result": words.result_of(job, verdict, sentence),
         }

@@ -169,6 +169,13 @@ class Child:
         return self.condition("Complete") is not None or self.condition("Failed") is not None
 
     @property
+    def ended_at(self) -> datetime | None:
+        """When it ended, by the cluster's own clock."""
+        condition = self.condition("Complete") or self.condition("Failed") or {}
+        moment = condition.get("lastTransitionTime")
+        return parse_time(moment) if moment else None
+
+    @property
     def pods_left(self) -> int:
         """How many of its pods still run or are about to end."""
         status = self.manifest.get("status", {})
@@ -285,6 +292,11 @@ class Snapshot:
     def attempt(self) -> Attempt | None:
         """The attempt that is under way."""
         return self.job.status.attempt
+
+    @property
+    def ended_at(self) -> datetime:
+        """When the attempt ended: not when that is noticed, which may be much later, unless nothing else is known."""
+        return (self.child.ended_at if self.child else None) or self.now
 
 
 @dataclass(frozen=True)
