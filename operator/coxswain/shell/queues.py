@@ -138,7 +138,8 @@ class Queues:
                 patch = {"metadata": {"finalizers": finalizers, "resourceVersion": metadata["resourceVersion"]}}
                 manifest = await self._cluster.merge(JOBS, job.namespace, job.name, patch)
                 self._cache.put(JOBS, manifest)
-            status = start(Job(manifest), datetime.now(UTC))
+            advice = self._steering.advice((job.namespace, job.name))
+            status = start(Job(manifest), datetime.now(UTC), advice)
             written = await self._cluster.replace(JOBS, {**manifest, "status": status.render()}, "status")
         except (Conflict, NotFound):
             # Somebody changed or deleted it this very moment: the watch will tell, and then it is looked at again.

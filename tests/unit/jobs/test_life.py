@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from coxswain.core.api.status import JobStatus
+from coxswain.core.api.status import Adjusted, JobStatus
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.life import decide, not_before, start
-from coxswain.core.jobs.view import FINALIZER, Outlook, Trained
+from coxswain.core.jobs.view import FINALIZER, Advice, Outlook, Trained
 from tests.unit.jobs.making import NOON, after, begun, child, ended, job, next_job, pod, running, seen
 
 SUCCESS = {"state": "succeeded", "epochs": 1, "seconds": {"total": 9.0}, "result": {"accuracy": 0.9}}
@@ -37,6 +37,17 @@ def test_the_start_fixes_what_was_asked_for_overlaid_with_what_was_steered() -> 
     assert (status.started_parameters["epochs"], status.started_parameters["batchSize"]) == (12, 32)
     assert status.attempt
     assert (status.state, status.attempt.number, status.attempt.job_name) == ("Starting", 1, "train-1")
+
+
+def test_what_the_plan_changed_is_recorded_with_the_start() -> None:
+    change = Adjusted(time=NOON, field="epochs", before=20, to=12, reason="to be done in time")
+    advice = Advice((change,), attainable=True, reason="to be done in time")
+    assert start(job(), NOON, advice).adjustments == (change,)
+    assert start(job(), NOON).adjustments == ()
+    dry = start(job(steering={"mode": "DryRun"}), NOON, advice)
+    told = dry.condition("Steered")
+    assert told
+    assert (dry.adjustments, told.message) == ((), "it would change epochs 20 → 12: to be done in time")
 
 
 def test_a_begun_attempt_is_launched_until_its_job_is_known() -> None:

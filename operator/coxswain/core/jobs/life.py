@@ -25,7 +25,7 @@ from coxswain.core.jobs.decision import Decision, Note
 from coxswain.core.jobs.ending import missing, verdict_of
 from coxswain.core.jobs.foreseen import with_advice, with_outlook
 from coxswain.core.jobs.parameters import started_parameters
-from coxswain.core.jobs.view import Job, Snapshot
+from coxswain.core.jobs.view import Advice, Job, Snapshot
 from coxswain.core.observations import FAILED as RUN_FAILED
 from coxswain.core.verdict import Verdict
 
@@ -49,8 +49,11 @@ def decide(snapshot: Snapshot) -> Decision:
     return _waiting(snapshot)
 
 
-def start(job: Job, now: datetime) -> JobStatus:
-    """The status that starts a job: its parameters are fixed, and its next attempt has begun."""
+def start(job: Job, now: datetime, advice: Advice | None = None) -> JobStatus:
+    """The status that starts a job: its parameters are fixed, and its next attempt has begun.
+
+    `advice` is what the plan said that it starts by; there is no later moment to record it.
+    """
     number = job.status.attempts[-1].number + 1 if job.status.attempts else 1
     attempt = Attempt(number=number, job_name=f"{job.name}-{number}", start_time=now)
     status = job.status.model_copy(
@@ -64,7 +67,7 @@ def start(job: Job, now: datetime) -> JobStatus:
     )
     status = status.having(ADMITTED, "True", "Started", f"attempt {number} has begun.", now=now)
     status = status.having(SUSPENDED, "False", "Started", "it may run.", now=now)
-    return words.with_columns(status, job)
+    return words.with_columns(with_advice(status, Snapshot(job, now, advice=advice)), job)
 
 
 def not_before(job: Job) -> datetime | None:
