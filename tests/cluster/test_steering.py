@@ -1,10 +1,12 @@
 """Steering on a real cluster: what a family has taught decides what its waiting jobs run with."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.cluster.helm import Release
 from tests.cluster.kube import KubectlError
 from tests.cluster.operating import API_VERSION, Manifest, Operating, job
 
@@ -12,12 +14,13 @@ from tests.cluster.operating import API_VERSION, Manifest, Operating, job
 SCRIPT = """
 now() { cut -d' ' -f1 /proc/uptime; }
 began=$(date -u +%Y-%m-%dT%H:%M:%SZ); start=$(now); n=$COXSWAIN_EPOCHS; i=1; e=''; s=''; a=''
+sleep 2
 while [ $i -le $n ]; do
   before=$(now); sleep 1; took=$(echo $before $(now) | awk '{print $2 - $1}')
   e="$e,$i"; s="$s,$took"; a="$a,0.$((900 - 400 / i))"; i=$((i + 1))
 done
 total=$(echo $start $(now) | awk '{print $2 - $1}')
-printf '{"state":"succeeded","jobUid":"%s","epochs":%s,"seconds":{"total":%s,"startup":0},"startedAt":"%s",\
+printf '{"state":"succeeded","jobUid":"%s","epochs":%s,"seconds":{"total":%s,"startup":2},"startedAt":"%s",\
 "result":{"accuracy":0.8},"curve":{"epoch":[%s],"seconds":[%s],"accuracy":[%s]}}' \
 "$COXSWAIN_JOB_UID" "$n" "$total" "$began" "${e#,}" "${s#,}" "${a#,}" > /dev/termination-log
 """
@@ -36,28 +39,31 @@ def timed(name: str, image: str, within: str, /, **spec: Any) -> Manifest:
     return job(name, **template(image), **{**asked, **spec})
 
 
-@pytest.fixture
-def taught(operating: Operating, busybox: str) -> Operating:
-    """The operator, once six runs have taught it how long an epoch takes."""
-    factors = [{"name": "epochs", "field": "parameters.epochs", "levels": [1, 3, 6]}]
-    design = {"type": "FullFactorial", "replications": 2}
+@pytest.fixture(scope="module")
+def taught(release: Release, busybox: str) -> Iterator[Operating]:
+    """The operator, once nine runs have taught it how long an epoch takes."""
+    factors = [{"name": "epochs", "field": "parameters.epochs", "levels": [1, 2, 4]}]
+    design = {"type": "FullFactorial", "replications": 3}
     spec = {"factors": factors, "design": design, "template": {"spec": template(busybox)}, "parallelism": 1}
-    name = {"name": "lessons"}
-    operating.apply({"apiVersion": API_VERSION, "kind": "TrainingExperiment", "metadata": name, "spec": spec})
-    operating.until_state("lessons", "Succeeded", kind="trainingexperiment")
-    # A job that does not start shows when the models are ready.
-    operating.apply(timed("witness", busybox, "10m", suspend=True))
-    operating.until("the models", lambda: operating.condition("witness", "ModelReady").get("status") == "True")
-    return operating
+    with release.cluster.namespace() as namespace:
+        operating = Operating(release, namespace)
+        metadata = {"name": "lessons"}
+        operating.apply({"apiVersion": API_VERSION, "kind": "TrainingExperiment", "metadata": metadata, "spec": spec})
+        operating.until_state("lessons", "Succeeded", kind="trainingexperiment")
+        # A job that does not start shows when the models are ready.
+        operating.apply(timed("witness", busybox, "10m", suspend=True))
+        learned = "forecast from 9 finished runs like it."
+        operating.until("the models", lambda: operating.condition("witness", "ModelReady").get("message") == learned)
+        yield operating
 
 
 def test_a_waiting_job_is_rewritten_so_that_it_is_done_in_time(taught: Operating, busybox: str) -> None:
-    taught.apply(timed("steered", busybox, "30s"))
+    taught.apply(timed("steered", busybox, "45s"))
     done = taught.until_state("steered", "Succeeded", "Failed")
     spec, status = done["spec"], done["status"]
     assert spec["parameters"]["epochs"] == 60
     chosen = spec["steered"]["epochs"]
-    assert 1 < chosen < 30
+    assert 1 < chosen < 45
     assert status["startedParameters"]["epochs"] == status["result"]["epochs"] == chosen
     (adjustment,) = status["adjustments"]
     assert (adjustment["field"], adjustment["from"], adjustment["to"]) == ("epochs", 60, chosen)
@@ -88,11 +94,12 @@ def test_applying_a_manifest_again_neither_conflicts_nor_reverts(taught: Operati
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_not(taught: Operating, busybox: str) -> None:
-    taught.apply(timed("dry", busybox, "20s", steering={"mode": "DryRun"}, parameters={"epochs": 40}))
+    taught.apply(timed("dry", busybox, "30s", steering={"mode": "DryRun"}, parameters={"epochs": 40}))
     told = taught.until("what it would do", lambda: taught.condition("dry", "Steered"))
     assert (told["status"], told["reason"]) == ("False", "DryRun")
     assert told["message"].startswith("it would change epochs 40 → ")
     assert "steered" not in taught.get("trainingjob", "dry")["spec"]
+    taught.delete("trainingjob", "dry", "--wait=false")
 
 
 def test_a_job_that_cannot_make_it_is_held_or_fails_if_it_says_so(taught: Operating, busybox: str) -> None:
