@@ -6,16 +6,15 @@ largest is chosen whose duration is within the limit with the confidence asked f
 same setting, so the model is wrong about all of them alike: picking the largest favours none it is too hopeful about.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from coxswain.core.api.experiment import ExperimentSpec
-from coxswain.core.api.fields import CONCURRENCY, Kind, kind_of
+from coxswain.core.api.fields import CONCURRENCY, leaves, level_of
 from coxswain.core.api.job import Adjustment, JobSpec
-from coxswain.core.api.values import GIB, Model
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
 from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, RunRecord, fit_curve, fit_durations
@@ -70,7 +69,7 @@ def learn(spec: ExperimentSpec, observations: Sequence[Observation]) -> Lessons:
         if not (each.succeeded and each.curve.seconds):
             continue
         settings = {name: value for name, value in each.settings.items() if name != epochs}
-        records.append(RunRecord(settings, each.responses["startup"], _seconds_of_epochs(each)))
+        records.append(RunRecord(settings, each.responses["startup"], each.seconds_of_epochs()))
         accuracies = [value for value in each.curve.accuracy if value is not None]
         if len(accuracies) == each.epochs:
             curves.append(CurveRecord(settings, accuracies, horizon_dependent))
@@ -147,33 +146,10 @@ def choose(lessons: Lessons, settings: Settings, allowed: Sequence[int], limit: 
     )
 
 
-def _seconds_of_epochs(observation: Observation) -> list[float]:
-    """The seconds of each epoch such that, with the start-up, they add up to the duration.
-
-    What is neither start-up nor training, validation above all, is spread over the epochs; where only some epochs of a
-    long run were kept, those between are like their neighbours.
-    """
-    kept, every = observation.curve.epoch, np.arange(1, observation.epochs + 1)
-    seconds = np.interp(every, kept, observation.curve.seconds)
-    beside = observation.responses["duration"] - observation.responses["startup"] - float(seconds.sum())
-    return [float(value) for value in seconds + max(beside, 0.0) / len(seconds)]
-
-
 def _leaves(job: JobSpec) -> dict[str, Any]:
     """Every field that matters, by its name in a manifest."""
-    found = {field: value for name in _MATTERS for field, value in _walk(getattr(job, name), name)}
+    found = {field: value for name in _MATTERS for field, value in leaves(getattr(job, name), name)}
     return {field: value for field, value in found.items() if field not in _FREE}
-
-
-def _walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    if path == "parameters.extra":
-        for item in value or ():
-            yield f"{path}.{item.name}", item.value
-    elif isinstance(value, Model):
-        for name, info in type(value).model_fields.items():
-            yield from _walk(getattr(value, name), f"{path}.{info.alias}")
-    elif value is not None:
-        yield path, value
 
 
 def _level(value: Any, field: str, *, numeric: bool) -> Level:
@@ -182,10 +158,5 @@ def _level(value: Any, field: str, *, numeric: bool) -> Level:
         return 1.0
     if value is None:
         raise InputError(f"{field} is not given, but the experiment varied it; give it.")
-    match kind_of(field):
-        case Kind.SWITCH:
-            return "true" if value else "false"
-        case Kind.GIBIBYTES:
-            return float(value) / GIB
-        case _:
-            return float(value) if numeric else str(value)
+    level = level_of(field, value)
+    return level if numeric or isinstance(level, str) else str(value)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from datetime import UTC, datetime
 
-from coxswain.core.api.parsing import API_VERSION
+from coxswain.core.api.objects import owner_reference
 from coxswain.core.api.status import ExperimentStatus, render_time
 from coxswain.core.designs.from_spec import design_of
 from coxswain.core.errors import InputError
@@ -129,16 +129,7 @@ class Experiments:
             "metadata": {
                 "name": name,
                 "annotations": {_DIGEST: _digest(experiment, entries)},
-                "ownerReferences": [
-                    {
-                        "apiVersion": API_VERSION,
-                        "kind": "TrainingExperiment",
-                        "name": experiment.name,
-                        "uid": experiment.uid,
-                        "controller": True,
-                        "blockOwnerDeletion": True,
-                    }
-                ],
+                "ownerReferences": [owner_reference("TrainingExperiment", experiment.name, experiment.uid)],
             },
             "binaryData": {key: base64.b64encode(value).decode() for key, value in found.content.items()},
         }

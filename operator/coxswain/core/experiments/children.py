@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+from coxswain.core.api.objects import owner_reference
 from coxswain.core.api.parsing import API_VERSION
 from coxswain.core.api.status import render_time
 from coxswain.core.expand import PlannedRun
@@ -35,16 +36,7 @@ def jobs_of(experiment: Experiment, run: PlannedRun, arrived: datetime | None) -
                     **((metadata and metadata.annotations) or {}),
                     RUN_ANNOTATION: json.dumps(told, separators=(",", ":")),
                 },
-                "ownerReferences": [
-                    {
-                        "apiVersion": API_VERSION,
-                        "kind": "TrainingExperiment",
-                        "name": experiment.name,
-                        "uid": experiment.uid,
-                        "controller": True,
-                        "blockOwnerDeletion": True,
-                    }
-                ],
+                "ownerReferences": [owner_reference("TrainingExperiment", experiment.name, experiment.uid)],
             },
             "spec": job.spec.model_dump(mode="json", by_alias=True, exclude_none=True),
         }

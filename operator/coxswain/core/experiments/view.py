@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
-from typing import Any
 
 from coxswain.core.api import TrainingExperiment, parse_experiment
-from coxswain.core.api.status import ExperimentStatus, parse_experiment_status, parse_time
+from coxswain.core.api.objects import Object
+from coxswain.core.api.status import ExperimentStatus, parse_experiment_status
 from coxswain.core.designs import Design
 from coxswain.core.errors import InputError
 from coxswain.core.expand import PlannedRun
@@ -22,40 +22,8 @@ from coxswain.core.observations import FAILED
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(Object):
     """A TrainingExperiment; `problem` is the sentence about a spec that makes no sense."""
-
-    manifest: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return str(self.manifest["metadata"]["name"])
-
-    @property
-    def namespace(self) -> str:
-        """Where it is."""
-        return str(self.manifest["metadata"]["namespace"])
-
-    @property
-    def uid(self) -> str:
-        """What tells it from an earlier one of the same name."""
-        return str(self.manifest["metadata"]["uid"])
-
-    @property
-    def generation(self) -> int:
-        """Counts the changes of its spec."""
-        return int(self.manifest["metadata"].get("generation", 0))
-
-    @property
-    def deleting(self) -> bool:
-        """Whether somebody has deleted it."""
-        return "deletionTimestamp" in self.manifest["metadata"]
-
-    @cached_property
-    def created(self) -> datetime:
-        """When it was created."""
-        return parse_time(self.manifest["metadata"]["creationTimestamp"])
 
     @cached_property
     def parsed(self) -> TrainingExperiment:

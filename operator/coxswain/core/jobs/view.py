@@ -9,6 +9,7 @@ from typing import Any
 
 from coxswain.core.api import parse_job
 from coxswain.core.api.job import JobSpec
+from coxswain.core.api.objects import Object
 from coxswain.core.api.status import Adjusted, Attempt, Forecast, JobStatus, parse_job_status, parse_time
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
@@ -23,50 +24,13 @@ RUN_ANNOTATION = "coxswain.dev/run"
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Object):
     """A TrainingJob as the cluster holds it; `problem` is the sentence about a spec that makes no sense."""
-
-    manifest: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return str(self.manifest["metadata"]["name"])
-
-    @property
-    def namespace(self) -> str:
-        """Where it is."""
-        return str(self.manifest["metadata"]["namespace"])
-
-    @property
-    def uid(self) -> str:
-        """What tells it from an earlier one of the same name."""
-        return str(self.manifest["metadata"]["uid"])
-
-    @property
-    def generation(self) -> int:
-        """Counts the changes of its spec."""
-        return int(self.manifest["metadata"].get("generation", 0))
-
-    @cached_property
-    def created(self) -> datetime:
-        """When it was created."""
-        return parse_time(self.manifest["metadata"]["creationTimestamp"])
-
-    @property
-    def deleting(self) -> bool:
-        """Whether somebody has deleted it, and only finalizers keep it."""
-        return "deletionTimestamp" in self.manifest["metadata"]
 
     @property
     def has_finalizer(self) -> bool:
         """Whether our finalizer is on it."""
         return FINALIZER in self.manifest["metadata"].get("finalizers", ())
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """Its labels."""
-        return self.manifest["metadata"].get("labels") or {}
 
     @property
     def in_kueue(self) -> bool:
@@ -135,15 +99,8 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Child:
+class Child(Object):
     """The Job of an attempt."""
-
-    manifest: Mapping[str, Any]
-
-    @property
-    def uid(self) -> str:
-        """Its UID."""
-        return str(self.manifest["metadata"]["uid"])
 
     @property
     def suspended(self) -> bool:
@@ -183,30 +140,18 @@ class Child:
 
 
 @dataclass(frozen=True)
-class Pod:
+class Pod(Object):
     """A pod of an attempt."""
-
-    manifest: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return str(self.manifest["metadata"]["name"])
 
     @property
     def index(self) -> int:
         """Which worker it is."""
-        return int(self.manifest["metadata"].get("labels", {}).get("batch.kubernetes.io/job-completion-index", 0))
+        return int(self.labels.get("batch.kubernetes.io/job-completion-index", 0))
 
     @property
     def attempt(self) -> int:
         """Which attempt it belongs to."""
-        return int(self.manifest["metadata"].get("labels", {}).get(ATTEMPT_LABEL, 0))
-
-    @property
-    def created(self) -> datetime:
-        """When it was created."""
-        return parse_time(self.manifest["metadata"]["creationTimestamp"])
+        return int(self.labels.get(ATTEMPT_LABEL, 0))
 
     @property
     def address(self) -> str | None:

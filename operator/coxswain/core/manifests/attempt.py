@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from coxswain.core.api.job import JobSpec
+from coxswain.core.api.objects import owner_reference
 from coxswain.core.api.status import render_time
 from coxswain.core.manifests.environment import annotation, variables
 from coxswain.core.manifests.pods import (
@@ -112,14 +113,7 @@ def batch_job(attempt: Attempt, service_address: str | None = None) -> Manifest:
 
 
 def _object(version: str, kind: str, attempt: Attempt) -> Manifest:
-    owner = {
-        "apiVersion": "coxswain.dev/v1alpha1",
-        "kind": "TrainingJob",
-        "name": attempt.job_name,
-        "uid": attempt.job_uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    owner = owner_reference("TrainingJob", attempt.job_name, attempt.job_uid)
     metadata = {"name": attempt.name, "labels": attempt.labels, "ownerReferences": [owner]}
     return {"apiVersion": version, "kind": kind, "metadata": metadata}
 
