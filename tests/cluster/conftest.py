@@ -1,7 +1,8 @@
 """What all cluster tests share: a cluster, namespaces in it, and images its pods can run.
 
 The cluster is a local one, started once for all tests and taken down at the end, or the one that
-COXSWAIN_TEST_KUBECONFIG names. Tests of the local cluster's own start and end come first, while no other runs.
+COXSWAIN_TEST_KUBECONFIG names. Tests of the local cluster's own start and end come first, while no other runs; those
+that have the operator installed come last.
 """
 
 import functools
@@ -26,7 +27,7 @@ REASON_TO_SKIP = conditions.reason_to_skip(sys.platform, getattr(os, "geteuid", 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder, skip them where they cannot run, and put those of start and end first."""
+    """Mark the tests of this folder, skip them where they cannot run, and put them into an order that works."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.cluster)
@@ -35,7 +36,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get(conditions.OTHER_CLUSTER):
         config.hook.pytest_deselected(items=[item for item in items if _uses(item, "no_cluster", "local_cluster")])
         items[:] = [item for item in items if not _uses(item, "no_cluster", "local_cluster")]
-    items.sort(key=lambda item: not _uses(item, "no_cluster"))
+    # An operator looks after every job in the cluster: those that tests run by hand have to be done before.
+    items.sort(key=lambda item: (not _uses(item, "no_cluster"), _uses(item, "release")))
 
 
 def _uses(item: pytest.Item, *fixtures: str) -> bool:
