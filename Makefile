@@ -80,7 +80,7 @@ $(READY): requirements/uv.txt requirements/all.txt pyproject.toml
 	@echo "== Making .venv (6 GB with PyTorch and Spark: a minute, or more where the network is slow)" >&2
 	@test -x $(BIN)/uv || { python3 -m venv --clear .venv && \
 		$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; }
-	@uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/all.txt requirements/uv.txt
+	@uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements/all.txt requirements/uv.txt
 	@uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps --editable .
 	@touch $@
 
