@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test lint unit test-cluster cluster cluster-down bench crds chart requirements
+.PHONY: help setup demo test lint unit test-cluster test-long cluster cluster-down bench crds chart requirements
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
@@ -24,7 +24,7 @@ demo: $(READY) ## real training: a small experiment, what it says, then the most
 	@echo "== The most epochs that are done within $(DEADLINE), by what was measured"
 	@cox run examples/demo-job.yaml --from out/demo --deadline $(DEADLINE) --out out/demo-$(DEADLINE)
 
-test: lint unit test-cluster ## everything: lint, unit and cluster tests (these need Linux and root)
+test: lint unit test-cluster ## lint, unit and cluster tests (these need Linux and root)
 	@echo "== All is well."
 
 lint: $(READY) ## ruff, mypy and the one-way dependencies
@@ -37,12 +37,16 @@ lint: $(READY) ## ruff, mypy and the one-way dependencies
 unit: $(READY) ## tests that need no cluster, with coverage
 	@command -v java >/dev/null || $(MAKE) --no-print-directory apt-default-jre-headless  # for Spark
 	@echo "== Unit tests"
-	@pytest --cov=coxswain $(wildcard tests/unit tests/golden)
+	@pytest -m "not long" --cov=coxswain $(wildcard tests/unit tests/golden)
 
 test-cluster: $(READY) ## tests on a Kubernetes: a local one, or the one COXSWAIN_TEST_KUBECONFIG names
 	@echo "== Cluster tests"
 	@if test "$$(uname)-$$(id -u)-$${COXSWAIN_TEST_KUBECONFIG:-}" = Linux-0-; then $(CLUSTER) build; fi
-	@pytest tests/cluster
+	@pytest -m "not long" tests/cluster
+
+test-long: $(READY) ## the tests that take minutes each: more shapes of workers, an operator killed twenty times
+	@if test "$$(uname)-$$(id -u)-$${COXSWAIN_TEST_KUBECONFIG:-}" = Linux-0-; then $(CLUSTER) build; fi
+	@pytest -m long tests
 
 cluster: $(READY) ## start a Kubernetes on this machine (Linux, root); prints the KUBECONFIG to export
 	@$(CLUSTER) up

@@ -103,6 +103,7 @@ def test_started_parameters_are_what_each_worker_ran_with(operating: Operating) 
         assert {field: started[field] for field in both} == {field: word["parameters"][field] for field in both}
 
 
+@pytest.mark.long
 def test_whatever_ends_the_operator_every_run_is_made_and_observed_once(operating: Operating, busybox: str) -> None:
     """Kill it at twenty random moments of an experiment of sixteen runs."""
     chance = random.Random(7)

@@ -45,7 +45,10 @@ def spark(train: Train) -> Train:
     return start
 
 
-@pytest.mark.parametrize(("pods", "processes"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+@pytest.mark.parametrize(
+    ("pods", "processes"),
+    [(1, 1), pytest.param(1, 2, marks=pytest.mark.long), pytest.param(2, 1, marks=pytest.mark.long), (2, 2)],
+)
 def test_torch_trains_in_pods_and_processes(train: Train, pods: int, processes: int) -> None:
     shape = {"workers": pods, "processesPerWorker": processes}
     training = train(workload=WORKLOAD, parameters=QUICK, resources={**HALF_A_CORE, **shape})
@@ -62,7 +65,7 @@ def test_torch_trains_in_pods_and_processes(train: Train, pods: int, processes: 
     assert [word["terminated"]["exitCode"] for word in training.last_words()] == [0] * pods
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("nodes", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_spark_trains_on_nodes(spark: Train, nodes: int) -> None:
     training = spark(nodes, workload=WORKLOAD, parameters=QUICK)
 
@@ -76,7 +79,7 @@ def test_spark_trains_on_nodes(spark: Train, nodes: int) -> None:
     assert f'job_uid="{result["jobUid"]}"' in metrics
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("nodes", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_spark_reads_on_nodes(spark: Train, nodes: int) -> None:
     ingest = {"format": "TFRecord", "batches": 2, "repetitions": 50, "partitions": 2}
     workload = {"type": "Ingest", "dataset": "synthetic", "samples": 64, "ingest": ingest}

@@ -49,6 +49,7 @@ def alone() -> dict[str, list[float]]:
     return curve
 
 
+@pytest.mark.long
 def test_two_executors_of_a_node_train_together_until_told_to_stop_and_go_on_later(
     start: Start, alone: dict[str, list[float]], tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ def test_when_a_node_is_killed_node_0_says_which(start_two: StartTwo) -> None:
     assert first.words["epochs"] >= 1
 
 
+@pytest.mark.long
 def test_when_node_0_is_killed_the_other_ends_with_the_reason(start_two: StartTwo) -> None:
     first, second = start_two(**TRAINING)
     second.wait_for("a Worker of spark://127.0.0.1:")
@@ -113,6 +115,7 @@ def test_when_node_0_is_killed_the_other_ends_with_the_reason(start_two: StartTw
     )
 
 
+@pytest.mark.long
 def test_a_speed_test_on_one_node_goes_on_until_told_to_stop(start: Start) -> None:
     node = start(
         COXSWAIN_WORKLOAD="Ingest",
