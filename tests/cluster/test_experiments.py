@@ -6,6 +6,7 @@ import json
 import random
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +42,9 @@ def scripted(image: str, script: str = WORD) -> Manifest:
     }
 
 
-def test_fltks_screening_runs_to_its_end_and_its_effects_are_those_of_its_observations(operating: Operating) -> None:
+def test_fltks_screening_runs_to_its_end_and_its_effects_are_those_of_its_observations(
+    operating: Operating, tmp_path: Path
+) -> None:
     manifest = yaml.safe_load((REPOSITORY / "examples" / "fltk-screening.yaml").read_text())
     spec = manifest["spec"]
     # One replicate of FLTK's own design, and less to train: the same path in less time.
@@ -59,9 +62,11 @@ def test_fltks_screening_runs_to_its_end_and_its_effects_are_those_of_its_observ
     rows = list(csv.DictReader(io.StringIO(exported)))
     assert Counter(row["Row"] for row in rows) == Counter(str(row) for row in range(8))
     assert {int(float(row["Epochs"])) for row in rows} == {1, 3}
+    path = tmp_path / "observations.csv"
+    path.write_text(exported)
     factors = [factor["name"] for factor in spec["factors"]]
     for response in ("duration", "accuracy"):
-        analysed = _analysed(operating, exported, response, factors)
+        analysed = _analysed(operating, path, response, factors)
         told = [effect for effect in status["effects"] if effect["response"] == response]
         for effect in told:
             same = next(row for row in analysed["anova"] if row["term"] == effect["term"])
@@ -69,24 +74,10 @@ def test_fltks_screening_runs_to_its_end_and_its_effects_are_those_of_its_observ
         assert len(told) == len(factors)
 
 
-def _analysed(operating: Operating, exported: str, response: str, factors: list[str]) -> Manifest:
-    path = REPOSITORY / "out" / f"{operating.namespace}.csv"
-    path.parent.mkdir(exist_ok=True)
-    try:
-        path.write_text(exported)
-        found: Manifest = json.loads(
-            operating.cox(
-                "analyze",
-                str(path),
-                f"--response={response}",
-                f"--factors={','.join(factors)}",
-                "--interactions=1",
-                "--output=json",
-            )
-        )
-        return found
-    finally:
-        path.unlink()
+def _analysed(operating: Operating, path: Path, response: str, factors: list[str]) -> Manifest:
+    options = (f"--response={response}", f"--factors={','.join(factors)}", "--interactions=1", "--output=json")
+    found: Manifest = json.loads(operating.cox("analyze", str(path), *options))
+    return found
 
 
 def test_started_parameters_are_what_each_worker_ran_with(operating: Operating) -> None:

@@ -68,15 +68,6 @@ class Metrics:
         )
         self.queue_gpus = self._gauge("queue_gpus", "GPUs of a queue: its capacity, and what is used.", "queue", "of")
         self.observations = self._counter("observations", "Finished runs written into the ledger.")
-        self.forecast_error = self._histogram(
-            "forecast_error_ratio", "Distance of a first forecast from what came, over what came.", _RATIO, "response"
-        )
-        self.forecasts = self._counter(
-            "forecasts_scored",
-            "First forecasts compared with what came, by whether it was within.",
-            "response",
-            "within",
-        )
         self.deadlines_promised = self._counter(
             "deadlines_promised", "Finished jobs whose deadline was forecast to be met when they started."
         )

@@ -2,36 +2,14 @@ import csv
 import io
 import itertools
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from coxswain.cli import main
 from tests.unit.analysis.tables import factorial, unbalanced
-
-Outcome = tuple[int, str, str]
-Cox = Callable[..., Outcome]
-
-
-@pytest.fixture
-def cox(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cox:
-    """Runs `cox` as a person would, and gives its exit code, standard output and standard error."""
-
-    def run(*arguments: str | Path) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["cox", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "100")
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        assert code is None or isinstance(code, int)
-        captured = capsys.readouterr()
-        return code or 0, captured.out, captured.err
-
-    return run
+from tests.unit.cli.conftest import Cox
 
 
 @pytest.fixture
@@ -60,7 +38,7 @@ def test_csv_is_the_table_of_variances(cox: Cox, data: Path) -> None:
 
 
 def test_a_table_fits_a_hundred_columns_and_shows_everything(cox: Cox, data: Path) -> None:
-    _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b,c,d")
+    _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b,c,d", columns=100)
     assert max(map(len, out.splitlines())) <= 100
     for title in ("Analysis of variance of y (type III)", "How well the model fits", "Effects and coefficients"):
         assert title in out

@@ -2,8 +2,6 @@ import csv
 import io
 import itertools
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coxswain.cli import main
 from coxswain.core import models
 from coxswain.core.models.families.gaussian import LOG_LOG
 from coxswain.core.models.families.learners import TREE
+from tests.unit.cli.conftest import Cox
 
-Outcome = tuple[int, str, str]
-Cox = Callable[..., Outcome]
 OPTIONS = ("--response", "seconds", "--factors", "workers,batch,network")
 AT = "workers=3,batch=100,network=deep"
 
@@ -41,23 +37,6 @@ def data(tmp_path: Path) -> Path:
     path = tmp_path / "data.csv"
     _table().to_csv(path, index=False)
     return path
-
-
-@pytest.fixture
-def cox(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cox:
-    """Runs `cox` as a person would, and gives its exit code, standard output and standard error."""
-
-    def run(*arguments: str | Path) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["cox", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        assert code is None or isinstance(code, int)
-        captured = capsys.readouterr()
-        return code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def test_bad_luck_is_tried_again_as_often_as_allowed_each_time_after_a_longer_pa
     current = begun(maxRetries=2)
     pauses = []
     for _ in range(2):
-        decision = decide(seen(current, child=child(("Failed", ""), uid=_uid(current)), pods=_failed(current)))
+        decision = decide(seen(current, child=child(("Failed", ""), uid=_uid(current)), pods=(ended(75, PEER_LOST),)))
         assert decision.status.state == "Pending"
         current = next_job(current, decision)
         pause = not_before(current)
@@ -112,7 +112,7 @@ def test_bad_luck_is_tried_again_as_often_as_allowed_each_time_after_a_longer_pa
         pauses.append(pause - after(60))
         begun_again = start(current, after(60))
         current = next_job(current, decide(seen(job(begun_again, maxRetries=2))))
-    last = decide(seen(current, child=child(("Failed", ""), uid=_uid(current)), pods=_failed(current)))
+    last = decide(seen(current, child=child(("Failed", ""), uid=_uid(current)), pods=(ended(75, PEER_LOST),)))
     assert last.status.state == "Failed"
     assert last.status.result
     assert str(last.status.result.message).startswith("after 3 attempts:")
@@ -121,11 +121,6 @@ def test_bad_luck_is_tried_again_as_often_as_allowed_each_time_after_a_longer_pa
 
 def _uid(current: Any) -> str:
     return str(current.status.attempts[-1].jobUID)
-
-
-def _failed(current: Any) -> tuple[Any, ...]:
-    del current
-    return (ended(75, PEER_LOST),)
 
 
 def test_suspending_takes_the_attempt_down_and_resuming_begins_another() -> None:

@@ -246,15 +246,6 @@ class ResponseFit(Part):
     coverage_percent: float | None = None
 
 
-class QueueSummary(Part):
-    """The queue as the runs saw it."""
-
-    arrivals_per_hour: float | None = None
-    mean_service_seconds: float | None = None
-    utilization: float | None = None
-    mean_wait_seconds: float | None = None
-
-
 class ExperimentColumns(Part):
     """What `kubectl get` shows."""
 
@@ -273,7 +264,6 @@ class ExperimentStatus(Status):
     counts: Counts | None = None
     effects: tuple[Effect, ...] = ()
     fits: tuple[ResponseFit, ...] = ()
-    queue: QueueSummary | None = None
     results: str | None = None
     start_time: Moment | None = None
     completion_time: Moment | None = None

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,15 +56,6 @@ def find(spec: ExperimentSpec, observations: Sequence[Observation]) -> Findings:
         fits=tuple(_fit(result) for result in results),
         largest=_largest(effects[0]) if effects else None,
     )
-
-
-def read(content: Mapping[str, bytes]) -> dict[str, Any]:
-    """The document that `Findings.content` stored."""
-    if COMPRESSED_KEY in content:
-        document: dict[str, Any] = json.loads(gzip.decompress(content[COMPRESSED_KEY]))
-    else:
-        document = json.loads(content[PLAIN_KEY])
-    return document
 
 
 def _whole(result: Result) -> dict[str, Any]:

@@ -6,7 +6,6 @@ crash in between costs nothing. The one exception is the start: it is the status
 parameters (`start`), and only then are the attempt's objects created.
 """
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from coxswain.core.api.status import (
@@ -35,9 +34,6 @@ SUSPENSION, START_TIMEOUT = "Suspended", "StartTimeout"
 INFEASIBLE = "Infeasible"
 _NO_FAULT = {SUSPENSION, START_TIMEOUT}
 _FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
-
-
-Rule = Callable[[Snapshot], Decision | None]
 
 
 def decide(snapshot: Snapshot) -> Decision:
