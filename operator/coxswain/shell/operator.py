@@ -22,6 +22,7 @@ from enum import Enum
 from multiprocessing import get_context
 from typing import Any
 
+from coxswain.core.api.status import Interval
 from coxswain.core.experiments.view import Experiment
 from coxswain.core.families import family_of
 from coxswain.core.forecasts.outlook import outlook
@@ -93,7 +94,15 @@ class Operator:
             model=self.learning.of,
             progress=self.progress.of,
         )
-        self.queues = Queues(cluster, self.cache, settings, recorder, metrics=metrics, steering=self.steering)
+        self.queues = Queues(
+            cluster,
+            self.cache,
+            settings,
+            recorder,
+            metrics=metrics,
+            steering=self.steering,
+            outlook_at_start=self._outlook_at_start,
+        )
         self.jobs = Jobs(
             cluster,
             self.cache,
@@ -263,11 +272,17 @@ class Operator:
         return family_of(job.namespace, job.effective, likely_type(self.cache.all(NODES), selector)).key
 
     def _outlook(self, job: Job, now: datetime) -> Outlook | None:
+        """A job's forecast, as the last plan has it start if it waits."""
+        return self._foreseen(job, now, self.steering.wait((job.namespace, job.name)))
+
+    def _outlook_at_start(self, job: Job, now: datetime) -> Outlook | None:
+        return self._foreseen(job, now, None)
+
+    def _foreseen(self, job: Job, now: datetime, wait: Interval | None) -> Outlook | None:
         model = self.learning.of(self._family(job))
         if model is None:
             return None
         load = 1.0 + sum(other.status.attempt is not None and other.uid != job.uid for other in self.cache.jobs())
-        wait = self.steering.wait((job.namespace, job.name))
         try:
             return outlook(job, model, now, load=load, wait=wait, trained=self.progress.of(job.uid))
         except (ArithmeticError, ValueError):

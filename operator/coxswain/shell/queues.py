@@ -1,7 +1,7 @@
 """Queues: who of those that wait may start, given what the nodes offer and what has been promised already."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from kubernetes.utils.quantity import parse_quantity
 from coxswain.core.demand import Demand, demand_of
 from coxswain.core.jobs.admission import Admission, Capacity, Node, Waiting, admit
 from coxswain.core.jobs.life import not_before, start
-from coxswain.core.jobs.view import FINALIZER, Job
+from coxswain.core.jobs.view import FINALIZER, Job, Outlook
 from coxswain.core.manifests.attempt import JOB_LABEL
 from coxswain.core.planning import values as planning
 from coxswain.core.workloads import problem_of
@@ -40,9 +40,10 @@ class Queues:
         *,
         metrics: Metrics,
         steering: Steering,
+        outlook_at_start: Callable[[Job, datetime], Outlook | None],
     ) -> None:
         self._cluster, self._cache, self._settings, self._recorder = cluster, cache, settings, recorder
-        self._metrics, self._steering = metrics, steering
+        self._metrics, self._steering, self._outlook_at_start = metrics, steering, outlook_at_start
         self._pass = asyncio.Lock()
         self._others: dict[str, list[Manifest]] = {}
         self._never: dict[Key, str] = {}
@@ -139,7 +140,8 @@ class Queues:
                 manifest = await self._cluster.merge(JOBS, job.namespace, job.name, patch)
                 self._cache.put(JOBS, manifest)
             advice = self._steering.advice((job.namespace, job.name))
-            status = start(Job(manifest), datetime.now(UTC), advice)
+            begins, now = Job(manifest), datetime.now(UTC)
+            status = start(begins, now, advice, self._outlook_at_start(begins, now))
             written = await self._cluster.replace(JOBS, {**manifest, "status": status.render()}, "status")
         except (Conflict, NotFound):
             # Somebody changed or deleted it this very moment: the watch will tell, and then it is looked at again.

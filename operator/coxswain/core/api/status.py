@@ -90,6 +90,33 @@ class Forecast(Part):
     model: str | None = None
 
 
+class Issued(Part):
+    """A forecast as it was when it was made, with as much of its distribution as is needed to score it."""
+
+    time: Moment
+    settings: str
+    """A hash of what it is a forecast of."""
+    confidence_percent: float
+    wait_seconds: Interval | None = None
+    duration_seconds: Interval
+    finish_time: Moment
+    latest_finish_time: Moment
+    chance_percent: float | None = None
+    basis: str = ""
+    quantiles: tuple[float, ...]
+    """The seconds that the model gave, as `core.forecasts.fan` has them."""
+    adapted: tuple[float, ...] | None = None
+    """The scores at which these were read in place of -3 to 3, where bounds had been adapted."""
+
+
+class IssuedForecasts(Part):
+    """The forecasts of a job that are scored once it is finished."""
+
+    first: Issued | None = None
+    """The first with the settings that it has."""
+    at_start: Issued | None = None
+
+
 class Adjusted(Part):
     """One change of a parameter by the operator."""
 
@@ -179,6 +206,7 @@ class JobStatus(Status):
     columns: Columns | None = None
     started_parameters: dict[str, Any] | None = None
     forecast: Forecast | None = None
+    issued: IssuedForecasts | None = None
     adjustments: tuple[Adjusted, ...] = ()
     progress: Progress | None = None
     result: Result | None = None

@@ -5,13 +5,17 @@ forecast by the epochs it has done; before the first one, by what the model says
 passed. What is left of a wait is told by whoever plans the queue.
 """
 
+import hashlib
+import json
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from coxswain.core.api.status import Forecast, Interval
+from coxswain.core.api.job import JobSpec
+from coxswain.core.api.status import Forecast, Interval, Issued
 from coxswain.core.errors import InputError
 from coxswain.core.families import fields_of
+from coxswain.core.forecasts.fan import fan_of
 from coxswain.core.forecasts.learning import FamilyModel, settings_of
 from coxswain.core.jobs.view import Job, Outlook, Trained
 from coxswain.core.models import Basis
@@ -54,19 +58,30 @@ def outlook(
         chance = 100 * float(np.mean(total <= (deadline - now).total_seconds()))
     tail = (1 - confidence / 100) / 2
     expected = min(float(np.quantile(seconds, 0.5)), _LONGEST_SECONDS)
-    forecast = Forecast(
+    issued = Issued(
         time=now,
+        settings=settings_hash(spec),
         confidence_percent=confidence,
         wait_seconds=wait if not job.status.attempt else None,
         duration_seconds=_interval(duration.quantile(np.array([tail, 0.5, 1 - tail]))),
-        accuracy=_accuracy(job, model, epochs, tail),
         finish_time=begin + timedelta(seconds=expected),
         latest_finish_time=now + timedelta(seconds=float(np.quantile(total, confidence / 100))),
         chance_percent=None if chance is None else round(chance, 1),
         basis=_basis(duration, model),
+        quantiles=fan_of(duration.quantile),
+    )
+    forecast = Forecast(
+        **{name: getattr(issued, name) for name in Issued.model_fields.keys() & Forecast.model_fields.keys()},
+        accuracy=_accuracy(job, model, epochs, tail),
         model=model.durations.epoch.chosen,
     )
-    return Outlook(forecast, "Learned", f"forecast from {model.runs} finished runs like it.")
+    message = f"forecast from {model.runs} finished runs like it."
+    return Outlook(forecast, "Learned", message, None if trained and trained.epochs else issued)
+
+
+def settings_hash(spec: JobSpec) -> str:
+    """A short hash of what a forecast depends on, of a job as it would start."""
+    return hashlib.sha256(json.dumps(fields_of(spec), sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _time_left(

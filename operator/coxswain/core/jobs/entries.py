@@ -12,7 +12,7 @@ from coxswain.core.demand import demand_of
 from coxswain.core.expand import PlannedJob, PlannedRun
 from coxswain.core.families import family_of, fields_of
 from coxswain.core.jobs.view import RUN_ANNOTATION, Job
-from coxswain.core.ledger.entry import Entry
+from coxswain.core.ledger.entry import Entry, Promised
 from coxswain.core.observing import observe
 from coxswain.core.verdict import Verdict
 
@@ -47,7 +47,15 @@ def entry_of(
         experiment_uid=job.experiment[1] if job.experiment else None,
         fields=fields_of(job.effective),
         observation=replace(observation, responses=responses),
+        promised=_promised(job, ended),
     )
+
+
+def _promised(job: Job, ended: datetime) -> Promised | None:
+    issued = job.status.issued
+    if issued is None:
+        return None
+    return Promised(first=issued.first, at_start=issued.at_start, ended=ended, deadline=job.deadline)
 
 
 def arrival_of(job: Job) -> datetime | None:

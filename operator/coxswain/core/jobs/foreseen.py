@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from coxswain.core.api.status import DEADLINE_ATTAINABLE, MODEL_READY, Forecast, JobStatus
+from coxswain.core.api.status import DEADLINE_ATTAINABLE, MODEL_READY, Forecast, IssuedForecasts, JobStatus
 from coxswain.core.jobs.view import Snapshot
 
 STEERED = "Steered"
@@ -20,10 +20,25 @@ def with_outlook(status: JobStatus, seen: Snapshot) -> JobStatus:
         status = status.model_copy(update={"forecast": None})
         return status.having(MODEL_READY, "False", told.reason, told.message, now=seen.now)
     status = status.having(MODEL_READY, "True", told.reason, told.message, now=seen.now)
+    if seen.attempt is None:
+        status = with_issued(status, seen)
     if not is_news(status.forecast, told.forecast, seen.now):
         return status
     status = status.model_copy(update={"forecast": told.forecast})
     return _with_chance(status, told.forecast, seen)
+
+
+def with_issued(status: JobStatus, seen: Snapshot, *, starts: bool = False) -> JobStatus:
+    """The status with the forecasts that are scored later: the first of the job as it is, and the one at its start."""
+    new = seen.outlook.issued if seen.outlook else None
+    if new is None:
+        return status
+    kept = status.issued or IssuedForecasts()
+    if kept.first is None or kept.first.settings != new.settings:
+        kept = kept.model_copy(update={"first": new})
+    if starts:
+        kept = kept.model_copy(update={"at_start": new})
+    return status if kept == status.issued else status.model_copy(update={"issued": kept})
 
 
 def with_advice(status: JobStatus, seen: Snapshot) -> JobStatus:

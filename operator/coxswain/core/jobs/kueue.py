@@ -8,6 +8,7 @@ it, those are fixed by the API server itself: what they say then is what the job
 from coxswain.core.api.status import ADMITTED, Attempt
 from coxswain.core.jobs.actions import Retarget
 from coxswain.core.jobs.decision import Decision, Note
+from coxswain.core.jobs.foreseen import with_issued
 from coxswain.core.jobs.parameters import parameters_told
 from coxswain.core.jobs.view import Child, Snapshot
 from coxswain.core.manifests.environment import annotation, variables
@@ -48,4 +49,4 @@ def started(seen: Snapshot, child: Child) -> Decision:
     }
     status = job.status.model_copy(update=update)
     status = status.having(ADMITTED, "True", "Started", "Kueue has started it.", now=seen.now)
-    return Decision(status, notes=(Note("Started", "Kueue has started it."),))
+    return Decision(with_issued(status, seen, starts=True), notes=(Note("Started", "Kueue has started it."),))

@@ -22,9 +22,9 @@ from coxswain.core.jobs import kueue, words
 from coxswain.core.jobs.actions import Action, DropHelpers, Launch, Record, Release, Remove, TakeDown
 from coxswain.core.jobs.decision import Decision, Note
 from coxswain.core.jobs.ending import missing, verdict_of
-from coxswain.core.jobs.foreseen import with_advice, with_outlook
+from coxswain.core.jobs.foreseen import with_advice, with_issued, with_outlook
 from coxswain.core.jobs.parameters import started_parameters
-from coxswain.core.jobs.view import Advice, Job, Snapshot
+from coxswain.core.jobs.view import Advice, Job, Outlook, Snapshot
 from coxswain.core.observations import FAILED as RUN_FAILED
 from coxswain.core.verdict import Verdict
 
@@ -45,10 +45,11 @@ def decide(snapshot: Snapshot) -> Decision:
     return _waiting(snapshot)
 
 
-def start(job: Job, now: datetime, advice: Advice | None = None) -> JobStatus:
+def start(job: Job, now: datetime, advice: Advice | None = None, outlook: Outlook | None = None) -> JobStatus:
     """The status that starts a job: its parameters are fixed, and its next attempt has begun.
 
-    `advice` is what the plan said that it starts by; there is no later moment to record it.
+    `advice` is what the plan said that it starts by, and `outlook` its forecast if it starts at once; there is no
+    later moment to record them.
     """
     number = job.status.attempts[-1].number + 1 if job.status.attempts else 1
     attempt = Attempt(number=number, job_name=f"{job.name}-{number}", start_time=now)
@@ -63,7 +64,8 @@ def start(job: Job, now: datetime, advice: Advice | None = None) -> JobStatus:
     )
     status = status.having(ADMITTED, "True", "Started", f"attempt {number} has begun.", now=now)
     status = status.having(SUSPENDED, "False", "Started", "it may run.", now=now)
-    return words.with_columns(with_advice(status, Snapshot(job, now, advice=advice)), job)
+    seen = Snapshot(job, now, advice=advice, outlook=outlook)
+    return words.with_columns(with_issued(with_advice(status, seen), seen, starts=True), job)
 
 
 def not_before(job: Job) -> datetime | None:

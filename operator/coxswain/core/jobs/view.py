@@ -10,7 +10,7 @@ from typing import Any
 from coxswain.core.api import parse_job
 from coxswain.core.api.job import JobSpec
 from coxswain.core.api.objects import Object
-from coxswain.core.api.status import Adjusted, Attempt, Forecast, JobStatus, parse_job_status, parse_time
+from coxswain.core.api.status import Adjusted, Attempt, Forecast, Issued, JobStatus, parse_job_status, parse_time
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
 from coxswain.core.jobs.parameters import effective
@@ -251,6 +251,8 @@ class Outlook:
     forecast: Forecast | None
     reason: str
     message: str
+    issued: Issued | None = None
+    """The same as it is kept to be scored; of a job that has not begun to train."""
 
 
 @dataclass(frozen=True)

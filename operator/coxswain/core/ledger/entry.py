@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from coxswain.core.api.status import Issued, Moment
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
 from coxswain.core.families import Family
@@ -25,6 +26,17 @@ _UID = re.compile(r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Promised:
+    """What was forecast of a run, and when it came to its end and was to."""
+
+    first: Issued | None = None
+    """The first forecast with the settings that it ran with."""
+    at_start: Issued | None = None
+    ended: Moment
+    deadline: Moment | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """An observation, the run it is of, and what models of its family are fitted on."""
 
@@ -35,6 +47,8 @@ class Entry:
     fields: Mapping[str, Level] = field(default_factory=dict)
     """What the job ran with, as `families.fields_of` names it."""
     observation: Observation
+    promised: Promised | None = None
+    """None for a run of which nothing was forecast, or that was recorded before forecasts were kept."""
     excluded: str | None = None
     """Why nothing is to be learnt from it; None for all that count."""
 
@@ -61,6 +75,10 @@ class Entry:
         """The entry as one line of JSON, without the exclusion."""
         return _ADAPTER.dump_json(self, exclude={"excluded"}).decode()
 
+    def promised_json(self) -> str | None:
+        """What was forecast by itself, as the line has it."""
+        return None if self.promised is None else _PROMISED_ADAPTER.dump_json(self.promised, exclude_none=True).decode()
+
     @classmethod
     def from_json(cls, line: str | bytes) -> "Entry":
         """The entry that a line of JSON holds.
@@ -79,3 +97,4 @@ class Entry:
 
 
 _ADAPTER = TypeAdapter(Entry)
+_PROMISED_ADAPTER = TypeAdapter(Promised)

@@ -19,7 +19,7 @@ from coxswain.core.ledger.measured import Like, Measurements
 from coxswain.core.observations import Observation
 
 _UID, _EXPERIMENT_UID, _EXCLUDED = "UID", "ExperimentUID", "Excluded"
-_FAMILY, _SETTINGS, _FIELDS = "Family", "Settings", "Fields"
+_FAMILY, _SETTINGS, _FIELDS, _PROMISED = "Family", "Settings", "Fields", "Promised"
 
 
 def to_csv(entries: Iterable[Entry]) -> str:
@@ -43,6 +43,7 @@ def _to_row(entry: Entry) -> dict[str, Any]:
         _FAMILY: _packed(asdict(entry.family)),
         _SETTINGS: _packed(dict(entry.observation.settings)),
         _FIELDS: _packed(dict(entry.fields)),
+        _PROMISED: entry.promised_json(),
     }
 
 
@@ -90,6 +91,7 @@ def _exported(row: Mapping[str, str], number: int, namespace: str) -> Entry:
             "family": json.loads(row[_FAMILY]) | {"namespace": namespace},
             "experiment_uid": row.get(_EXPERIMENT_UID) or None,
             "fields": json.loads(row[_FIELDS]),
+            "promised": json.loads(row.get(_PROMISED) or "null"),
             "observation": observation | {"settings": json.loads(row[_SETTINGS])},
         }
         # By way of JSON, as what is read from the cluster is: every value is checked in one place.
