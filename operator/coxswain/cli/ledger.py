@@ -34,6 +34,25 @@ Runs = Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs, by UID 
 COLUMNS = ("uid", "job", "family", "state", "epochs", "duration", "accuracy", "finished", "excluded")
 
 
+SCORES = (
+    "family",
+    "made",
+    "forecasts",
+    "confidence",
+    "interval_held",
+    "bound_held",
+    "mape",
+    "crps",
+    "skill",
+    "promised",
+    "kept",
+)
+ABOUT_SCORES = (
+    "confidence is what was stated: the shares interval_held and bound_held (of the latest finish) should be as large.",
+    "skill is the share of the CRPS of plain history that was saved; kept is how many promised deadlines were met.",
+)
+
+
 @app.command(name="list")
 def list_(
     *, namespace: Namespace = None, family: Family = None, experiment: Experiment = None, output: Output = Format.TABLE
@@ -65,6 +84,23 @@ def list_(
         ],
     }
     emit(output, [Table("Observations", COLUMNS, rows, notes)], document)
+
+
+@app.command()
+def scores(*, namespace: Namespace = None, family: Family = None, output: Output = Format.TABLE) -> None:
+    """Say how good forecasts were, by family: how often they held, how far off they were, which promises were kept."""
+    from coxswain.core.forecasts.scores import Made, scores_of
+
+    entries = [entry for entry in _selected(namespace, family, None) if entry.excluded is None]
+    families = {entry.family.key: entry.family for entry in entries}
+    found = [
+        {"family": key, "made": str(made), **asdict(scores_of([each for each in entries if each.family == one], made))}
+        for key, one in sorted(families.items())
+        for made in Made
+    ]
+    notes = [f"{key}  {one.title}" for key, one in sorted(families.items())]
+    rows = [[each[column] for column in SCORES] for each in found]
+    emit(output, [Table("Forecasts and what came", SCORES, rows, [*notes, *ABOUT_SCORES])], {"scores": found})
 
 
 @app.command()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
-from coxswain.core.api.status import DEADLINE_ATTAINABLE, JobStatus
+from coxswain.core.api.status import JobStatus
 from coxswain.core.demand import demand_of
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.decision import Decision
@@ -31,6 +31,9 @@ _CREATION_SECONDS = 3.0
 
 class Records(Protocol):
     """Where observations are kept."""
+
+    def has(self, namespace: str, uid: str) -> bool:
+        """Whether the run of this UID is recorded."""
 
     async def append(self, entry: Entry) -> None:
         """Keep an observation; the same again changes nothing."""
@@ -114,9 +117,8 @@ class Jobs:
                 case actions.Launch():
                     status = await self._launch(job, status)
                 case actions.Record():
-                    await self._ledger.append(self._entry(seen, action))
+                    await self._record(self._entry(seen, action))
                     self._cache.forget_pods((job.namespace, job.name))
-                    self._score(seen)
                 case actions.Release():
                     await self._set_finalizers(job, [name for name in _finalizers(job) if name != FINALIZER])
                     return
@@ -219,17 +221,13 @@ class Jobs:
             load=load_during(attempt.start_time, seen.ended_at, spans),
         )
 
-    def _score(self, seen: Snapshot) -> None:
-        """Count what was observed, and whether a promise was kept."""
-        self._metrics.observations.inc()
-        status, deadline = seen.job.status, seen.job.deadline
-        attainable = status.condition(DEADLINE_ATTAINABLE)
-        if deadline is None or attainable is None or attainable.status != "True" or status.start_time is None:
-            return
-        if attainable.last_transition_time <= status.start_time:
-            self._metrics.deadlines_promised.inc()
-            if seen.ended_at <= deadline:
-                self._metrics.deadlines_kept.inc()
+    async def _record(self, entry: Entry) -> None:
+        """Keep an observation, and count it and what had been forecast of it, once."""
+        known = self._ledger.has(*entry.key)
+        await self._ledger.append(entry)
+        if not known:
+            self._metrics.observations.inc()
+            self._metrics.observe_forecasts(entry)
 
     def _node_type(self, seen: Snapshot) -> str:
         """The type of node that the first worker ran on."""

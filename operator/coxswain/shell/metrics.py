@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, start_http_server
 
 from coxswain import __version__
+from coxswain.core.forecasts.scores import Made, scored_entry
+from coxswain.core.ledger.entry import Entry
 from coxswain.shell.scraping import Outcome
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - whoever scrapes comes from outside of the pod
@@ -68,10 +70,23 @@ class Metrics:
         )
         self.queue_gpus = self._gauge("queue_gpus", "GPUs of a queue: its capacity, and what is used.", "queue", "of")
         self.observations = self._counter("observations", "Finished runs written into the ledger.")
-        self.deadlines_promised = self._counter(
-            "deadlines_promised", "Finished jobs whose deadline was forecast to be met when they started."
+        made = ("made",)
+        self.forecast_error = self._histogram(
+            "forecast_error_ratio", "Of a finished job, |expected / actual time - 1|.", _RATIO, *made
         )
-        self.deadlines_kept = self._counter("deadlines_kept", "Those of them that met it.")
+        self.forecast_bounds_issued = self._counter(
+            "forecast_bounds_issued", "Finished jobs of which a latest finish had been forecast.", *made
+        )
+        self.forecast_bounds_kept = self._counter("forecast_bounds_kept", "Those finished by then.", *made)
+        self.deadlines_promised = self._counter(
+            "deadlines_promised", "Finished jobs whose deadline was forecast to be met.", *made
+        )
+        self.deadlines_kept = self._counter("deadlines_kept", "Those of them that met it.", *made)
+        for each in Made:
+            for metric in (self.forecast_error, self.forecast_bounds_issued, self.forecast_bounds_kept):
+                metric.labels(each)
+            for metric in (self.deadlines_promised, self.deadlines_kept):
+                metric.labels(each)
         self.adjustments = self._counter("adjustments", "Rewrites of waiting jobs, by field.", "field")
 
     def observe_request(self, verb: str, kind: str, status: int, seconds: float) -> None:
@@ -82,6 +97,19 @@ class Metrics:
     def observe_scrape(self, outcome: Outcome) -> None:
         """Count a worker that was asked for its metrics."""
         self.scrapes.labels(outcome).inc()
+
+    def observe_forecasts(self, entry: Entry) -> None:
+        """Count what had been forecast of a job that has finished."""
+        for made in Made:
+            found = scored_entry(entry, made)
+            if found is None:
+                continue
+            if found.finished:
+                self.forecast_error.labels(made).observe(found.error)
+                self.forecast_bounds_issued.labels(made).inc()
+                self.forecast_bounds_kept.labels(made).inc(found.bound_held)
+            self.deadlines_promised.labels(made).inc(found.promised)
+            self.deadlines_kept.labels(made).inc(found.kept)
 
     def show_jobs(self, counts: Mapping[str, int]) -> None:
         """Show how many jobs are in which state; a state that is not named has none."""

@@ -18,7 +18,7 @@ FARTHEST = 10.0
 """No score is further out than this: what is ten deviations off is no more surprising than what is twenty."""
 _LEAST_SECONDS, _MOST_SECONDS = 1e-3, 1e9
 # Neighbours that are rounded to the same value still have an order.
-_APART = 1e-6
+_APART = 1e-9
 
 
 def fan_of(quantile: Callable[[Floats], Floats]) -> tuple[float, ...]:
