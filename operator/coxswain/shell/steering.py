@@ -8,16 +8,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from coxswain.core.api.job import Steered
 from coxswain.core.api.parsing import API_VERSION
 from coxswain.core.api.status import Interval
 from coxswain.core.cost import Prices
 from coxswain.core.forecasts.learning import FamilyModel
 from coxswain.core.jobs.view import Advice, Job, Trained
-from coxswain.core.planning.planner import plan
 from coxswain.core.planning.values import Capacity
-from coxswain.core.steering.scene import Prospect, scene_of
-from coxswain.core.steering.steps import Step, steps_of
+from coxswain.core.steering.choices import told
+from coxswain.core.steering.scene import Prospect, Situation
+from coxswain.core.steering.steps import Step, steps_for
 from coxswain.shell.cache import Cache, Key
 from coxswain.shell.cluster import JOBS, Cluster
 from coxswain.shell.errors import Conflict, NotFound, Refused
@@ -72,20 +71,24 @@ class Steering:
     ) -> tuple[list[Key], set[Key]]:
         """Plan a queue; gives the jobs of which something new is said, and those that changed under our hands."""
         now = datetime.now(UTC)
-        prospects = [self._prospect(job) for job in waiting]
-        others = [self._prospect(job) for job in running]
-        if not prospects:
+        if not waiting:
             self._said.pop(queue, None)
             return [], set()
-        load = 1.0 + len(others)
-        scene = scene_of(prospects, others, capacity, now, prices=self._prices, load=load)
+        situation = Situation(
+            tuple(self._prospect(job) for job in waiting),
+            tuple(self._prospect(job) for job in running),
+            capacity,
+            now,
+            self._prices,
+            self._ended(queue),
+        )
         # It may take a second where thousands wait, and the loop must go on meanwhile.
-        made = await asyncio.to_thread(plan, scene.snapshot)
+        steps = await asyncio.to_thread(steps_for, situation)
         before = self._said.get(queue, {})
         said = self._said[queue] = {}
         changed: list[Key] = []
         unsettled: set[Key] = set()
-        for step in steps_of(scene, prospects, made, now):
+        for step in steps:
             key = (step.job.namespace, step.job.name)
             if step.rewrites:
                 if not await self._rewrite(step):
@@ -104,6 +107,11 @@ class Steering:
         news = self._seen.get(_key(job)) != self._runs(job)
         return Prospect(job, family, self._model(family), self._progress(job.uid), news)
 
+    def _ended(self, queue: str) -> tuple[Job, ...]:
+        """The finished jobs of a queue that are still there."""
+        jobs = self._cache.jobs()
+        return tuple(job for job in jobs if job.status.finished and not job.problem and job.spec.queue_name == queue)
+
     def _runs(self, job: Job) -> int:
         model = self._model(self._family(job))
         return model.runs if model else 0
@@ -116,7 +124,7 @@ class Steering:
             "apiVersion": API_VERSION,
             "kind": "TrainingJob",
             "metadata": {"name": job.name, "resourceVersion": job.manifest["metadata"]["resourceVersion"]},
-            "spec": {"steered": _told(wanted)} if wanted else {},
+            "spec": {"steered": told(wanted)} if wanted else {},
         }
         try:
             written = await self._cluster.apply(JOBS, job.namespace, job.name, manifest, manager=FIELD_MANAGER)
@@ -144,7 +152,3 @@ def _differs(before: Step, after: Step) -> bool:
 
 def _key(job: Job) -> Key:
     return job.namespace, job.name
-
-
-def _told(steered: Steered) -> dict[str, float]:
-    return dict(steered.model_dump(by_alias=True, exclude_none=True))

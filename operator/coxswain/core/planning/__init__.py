@@ -6,8 +6,9 @@
 with several candidates, so that what it is promised holds as often as it was asked to.
 """
 
+from coxswain.core.planning.arrivals import Came, arrivals_like
 from coxswain.core.planning.planner import plan
-from coxswain.core.planning.promise import promise_level
+from coxswain.core.planning.promise import promise_level, strictest
 from coxswain.core.planning.times import Times, exactly, lognormal, times_of
 from coxswain.core.planning.values import (
     Arrivals,
@@ -16,6 +17,7 @@ from coxswain.core.planning.values import (
     Decision,
     Forecast,
     Infeasible,
+    Opening,
     Pending,
     Plan,
     Quantiles,
@@ -25,20 +27,24 @@ from coxswain.core.planning.values import (
 
 __all__ = [
     "Arrivals",
+    "Came",
     "Candidate",
     "Capacity",
     "Decision",
     "Forecast",
     "Infeasible",
+    "Opening",
     "Pending",
     "Plan",
     "Quantiles",
     "Running",
     "Snapshot",
     "Times",
+    "arrivals_like",
     "exactly",
     "lognormal",
     "plan",
     "promise_level",
+    "strictest",
     "times_of",
 ]

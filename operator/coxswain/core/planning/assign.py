@@ -58,7 +58,7 @@ def least_work(board: Board) -> Assignment:
     now = np.full((len(jobs), board.replicates), board.snapshot.now)
     chance, _ = board.chances(np.arange(len(jobs)), now)
     timed = np.isfinite(board.due)
-    able = board.fits & (chance >= board.confidence[jobs])
+    able = board.fits & (chance >= board.level[jobs])
     # By job: first those that are able, by their work; then the others, by their chance (in percent), then their work.
     order = np.lexsort((board.work, np.where(able, 0.0, -np.round(chance, 2)), ~able, ~board.fits, jobs))
     best = order[board.first[:-1]]
@@ -71,7 +71,7 @@ def least_work(board: Board) -> Assignment:
 def slack_of(board: Board, rows: Ints, starts: Starts) -> Floats:
     """By how much each job may start later and still be in time."""
     jobs = board.job_of[rows]
-    return board.due[jobs] - bound_of(starts.end, board.confidence[jobs])
+    return board.due[jobs] - bound_of(starts.end, board.level[jobs])
 
 
 def give_way(board: Board, assignment: Assignment, slack: Floats) -> Bools:
@@ -128,7 +128,7 @@ def _steps(board: Board, rows: Ints, jobs: Ints, begin: Floats) -> tuple[Ints, I
     begins = np.full(len(board.first) - 1, np.nan)
     begins[jobs] = begin
     own = begins[board.job_of]
-    bound = draw(board.values, ndtri(board.confidence)[board.job_of, None])[:, 0]
+    bound = draw(board.values, ndtri(board.level)[board.job_of, None])[:, 0]
     leaves = board.due[board.job_of] - own - bound
     base = rows[board.job_of]
     better = board.fits & (board.worth > board.worth[base]) & np.isfinite(own) & (leaves >= 0)

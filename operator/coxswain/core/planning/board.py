@@ -54,7 +54,9 @@ class Board:
         self.cores: Ints = np.array([need[0] for need in self.needs], dtype=np.int64)
         self.gpus: Ints = np.array([need[1] for need in self.needs], dtype=np.int64)
         self.due: Floats = np.array([np.inf if job.deadline is None else job.deadline for job in pending])
-        self.confidence: Floats = np.array([job.confidence for job in pending])
+        self.asked: Floats = np.array([job.confidence for job in pending])
+        self.level: Floats = np.array([job.asks_for for job in pending])
+        """What a chance has to be for a job to count as in time."""
         self.priority: Ints = np.array([job.priority for job in pending], dtype=np.int64)
         self.claim: Ints = 2 * self.priority + np.array([job.promised for job in pending], dtype=np.int64)
         """Who comes first when not all can be in time: priority, then what has been promised."""
@@ -101,9 +103,12 @@ class Board:
 
     def simulate(self, rows: Ints) -> Starts:
         """Run candidates, one a job, in the order of their rows given."""
-        ranks = [(-int(self.priority[job]), float(self.due[job])) for job in self.job_of[rows]]
+        jobs = self.job_of[rows]
+        # A job without a deadline lets others pass for as long as its patience lasts.
+        due = np.where(np.isfinite(self.due[jobs]), self.due[jobs], self.created[jobs] + self.snapshot.patience)
+        ranks = list(zip((-self.priority[jobs]).tolist(), due.tolist(), strict=True))
         durations = self.durations(rows)
-        needs = [self.needs[row] for row in rows]
+        needs = [self.needs[row] for row in rows.tolist()]
         return Starts(*run_list(self._machine(1), needs, durations, ranks, self._coming(durations, needs)))
 
     def compare(self, assignments: Ints) -> Starts:

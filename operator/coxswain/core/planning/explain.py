@@ -1,16 +1,16 @@
 """What a plan says about each job: its forecast, what is done with it, and why, in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coxswain.core.factors import Level
 from coxswain.core.models.types import Floats, Ints
-from coxswain.core.planning.assign import Assignment
 from coxswain.core.planning.board import Board, Starts
 from coxswain.core.planning.harm import unused
+from coxswain.core.planning.openings import openings
 from coxswain.core.planning.values import Capacity, Decision, Forecast, Infeasible, Pending, Quantiles
+from coxswain.core.planning.words import told_amount, told_settings, told_span
 
 if TYPE_CHECKING:
     from coxswain.core.planning.planner import Outlook
@@ -20,11 +20,13 @@ NOW = 0.9
 _NEVER = Forecast(Quantiles(None, None), Quantiles(None, None), Quantiles(None, None), None)
 
 
-def decide(
-    board: Board, assignment: Assignment, starts: Starts, chance: Floats, before: "Outlook"
-) -> Iterator[Decision]:
-    """The decisions on all jobs, in their order."""
+def decide(board: Board, outlook: "Outlook", before: "Outlook", least: Ints) -> Iterator[Decision]:
+    """The decisions on all jobs, in their order; `least` is the row of everybody's least work."""
     snapshot = board.snapshot
+    assignment, starts, chance = outlook.assignment, outlook.starts, outlook.chance
+    failing = np.zeros(len(chance), dtype=bool)
+    failing[assignment.order] = chance < board.level[assignment.order]
+    found = openings(board, least, assignment.order, failing)
     left = unused(snapshot)
     at_once = np.mean(starts.begin <= snapshot.now, axis=1) >= NOW
     forecasts = _forecasts(board, assignment.order, starts, chance)
@@ -45,7 +47,7 @@ def decide(
         job = snapshot.pending[number]
         choice = int(assignment.rows[number] - board.first[number])
         candidate = job.candidates[choice]
-        attainable = None if job.deadline is None else bool(chance[place] >= job.confidence)
+        attainable = None if job.deadline is None else not failing[number]
         runs = attainable is not False or job.when_infeasible is Infeasible.RUN_ANYWAY
         now = bool(runs and at_once[place] and left.holds(candidate.need))
         if now:
@@ -57,8 +59,9 @@ def decide(
             forecast=forecasts[place] if runs else _NEVER,
             before=had.get(place),
             attainable=attainable,
-            reason=_reason(job, choice, float(chance[place]), float(before.chance[place])),
+            reason=_reason(job, choice, snapshot.now, float(chance[place]), float(before.chance[place])),
             remedy=_remedy(board, number, starts.begin[place]) if attainable is False else None,
+            opening=found.get(number),
         )
 
 
@@ -71,13 +74,13 @@ def unplaceable(job: Pending, capacity: Capacity) -> Decision:
         starts_now=False,
         forecast=_NEVER,
         attainable=None if job.deadline is None else False,
-        reason=f"It needs {_amount(least.need)}, but its queue has {_amount(capacity)}.",
-        remedy=f"Ask for no more than {_amount(capacity)}.",
+        reason=f"It needs {told_amount(least.need)}, but its queue has {told_amount(capacity)}.",
+        remedy=f"Ask for no more than {told_amount(capacity)}.",
     )
 
 
 def _forecasts(board: Board, jobs: Ints, starts: Starts, chance: Floats) -> list[Forecast]:
-    asked = board.confidence[jobs]
+    asked = board.asked[jobs]
     half = np.full(len(asked), 0.5)
     begin, end = np.sort(starts.begin, axis=1), np.sort(starts.end, axis=1)
     columns = [quantile_of(each, level) for each in (begin, end) for level in (half, asked)]
@@ -105,7 +108,7 @@ def _may_be_put_off(board: Board, jobs: Ints, chance: Floats, columns: list[Floa
     _, start, _, finish = columns
     in_time = board.due[jobs] - (finish - start)
     patient = board.created[jobs] + board.snapshot.patience + start - board.snapshot.now
-    return np.where(chance >= board.confidence[jobs], np.where(np.isfinite(in_time), in_time, -np.inf), patient)
+    return np.where(chance >= board.level[jobs], np.where(np.isfinite(in_time), in_time, -np.inf), patient)
 
 
 def quantile_of(ascending: Floats, levels: Floats) -> Floats:
@@ -117,40 +120,45 @@ def quantile_of(ascending: Floats, levels: Floats) -> Floats:
     return np.asarray(low + (place - below) * (ascending[rows, below + 1] - low), dtype=float)
 
 
-def _reason(job: Pending, choice: int, chance: float, before: float) -> str:
+def _reason(job: Pending, choice: int, now: float, chance: float, before: float) -> str:  # noqa: PLR0911 - one a case
     had = job.requested if job.current is None else job.current
     if job.deadline is None:
         return "It has no deadline, so it runs as requested."
-    if chance < job.confidence:
-        return f"No setting it allows is in time with {job.confidence:.0%}; the best has a chance of {chance:.0%}."
+    if job.deadline <= now:
+        return f"Its deadline passed {told_span(now - job.deadline)} ago."
+    if chance < job.asks_for:
+        needs = f" (a promise of that needs {_percent(job.asks_for)} here)" if job.asks_for > job.confidence else ""
+        asked = f"{_percent(job.confidence)}{needs}"
+        return f"No setting it allows is in time with {asked}; the best has a chance of {_percent(chance)}."
     if choice == had:
-        return f"It is in time with a chance of {chance:.0%}."
-    change = f"{_words(job.candidates[had].settings)} → {_words(job.candidates[choice].settings)}"
-    if before < job.confidence:
-        return f"{change}: in time with a chance of {chance:.0%} instead of {before:.0%}."
-    return f"{change}: better, and still in time with a chance of {chance:.0%}."
+        return f"It is in time with a chance of {_percent(chance)}."
+    change = f"{told_settings(job.candidates[had].settings)} → {told_settings(job.candidates[choice].settings)}"
+    if before < job.asks_for:
+        return f"{change}: in time with a chance of {_percent(chance)} instead of {_percent(before)}."
+    if job.candidates[choice].value < job.candidates[had].value:
+        return f"{change}: it makes room for others, and is in time with a chance of {_percent(chance)}."
+    return f"{change}: better, and still in time with a chance of {_percent(chance)}."
+
+
+def _percent(chance: float) -> str:
+    """A chance in whole per cent, rounded down: what is short of enough must not look like enough."""
+    return f"{int(100 * chance + 1e-9)} %"
 
 
 def _remedy(board: Board, number: int, begin: Floats) -> str:
-    """The earliest time that would do, or by when it would have had to start."""
+    """What would do without asking for less: an earlier start, where one would, and the earliest deadline."""
     job = board.snapshot.pending[number]
     rows = np.arange(board.first[number], board.first[number + 1])
     rows = rows[board.fits[rows]]
     ends = np.sort(begin + board.durations(rows), axis=1)
-    finish = quantile_of(ends, np.full(len(rows), job.confidence))
+    finish = quantile_of(ends, np.full(len(rows), job.asks_for))
     fastest = job.candidates[int(rows[np.argmin(finish)] - board.first[number])]
-    after = max(float(finish.min()) - (job.deadline or 0.0), 0.0)
-    told = f"A deadline {after:.0f} s later would be met with {job.confidence:.0%}"
-    settings = _words(fastest.settings)
-    return f"{told} ({settings})." if settings else f"{told}."
-
-
-def _words(settings: Mapping[str, Level]) -> str:
-    return ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in settings.items()
-    )
-
-
-def _amount(capacity: Capacity) -> str:
-    cores = f"{capacity.cores / 1000:g} cores"
-    return f"{cores} and {capacity.gpus} GPUs" if capacity.gpus else cores
+    deadline = job.deadline or 0.0
+    settings = told_settings(fastest.settings)
+    latest = deadline - board.snapshot.now - fastest.times.quantile(job.asks_for)
+    later = told_span(max(float(finish.min()) - deadline, 1.0))
+    told = f"A deadline {later} later would be met with {_percent(job.confidence)}"
+    told = f"{told} ({settings})." if settings else f"{told}."
+    if latest < 0:
+        return told
+    return f"It would be in time if it started within {told_span(latest)}, but others come first. {told}"

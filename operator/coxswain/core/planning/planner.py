@@ -49,7 +49,8 @@ def plan(snapshot: Snapshot, *, seed: int = 0, effort: float = SEARCH) -> Plan:
     board = Board(placeable, int(np.clip(EFFORT // count, FEWEST_REPLICATES, MOST_REPLICATES)), seed)
     coarse = board.with_replicates(FEWEST_REPLICATES if count <= FEW else COARSE_REPLICATES)
     base = least_work(coarse)
-    assigned = improve(coarse, _assign(coarse, base), effort)
+    # Who gives way is foreseen by a rough rule; where there is time, nobody giving way is looked at as well.
+    assigned = improve(coarse, _assign(coarse, base), effort, base)
     if count <= HANDFUL:
         assigned = improve(board, assigned, effort)
     outlook = _settle(board, base.rows, _keep(board, assigned))
@@ -57,7 +58,7 @@ def plan(snapshot: Snapshot, *, seed: int = 0, effort: float = SEARCH) -> Plan:
         board = board.with_replicates(4 * board.replicates)
         outlook = _settle(board, base.rows, improve(board, outlook.assignment, effort))
     before = _before(board, outlook)
-    return Plan((*decide(board, outlook.assignment, outlook.starts, outlook.chance, before), *refused))
+    return Plan((*decide(board, outlook, before, base.rows), *refused))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ class Outlook:
 
     def unsure(self, board: Board) -> bool:
         """Whether chances are too close to what is asked for to tell on which side of it they are."""
-        asked = board.confidence[self.assignment.order]
+        asked = board.level[self.assignment.order]
         close = np.abs(self.chance - asked) < SURE * self.error
         return bool(np.any(close & np.isfinite(board.due[self.assignment.order])))
 
@@ -79,7 +80,7 @@ class Outlook:
         """Which jobs, by their number, were meant to be in time but are not sure enough to be."""
         order = self.assignment.order
         failing = np.zeros(len(order), dtype=bool)
-        failing[order] = self.chance < board.confidence[order]
+        failing[order] = self.chance < board.level[order]
         return failing & ~self.assignment.late
 
 
@@ -98,7 +99,7 @@ def _assign(board: Board, assignment: Assignment) -> Assignment:
         assignment = Assignment(assignment.rows, ordered(board, late), late)
         starts = board.simulate(assignment.rows[assignment.order])
         slack = slack_of(board, assignment.rows[assignment.order], starts)
-    begin = bound_of(starts.begin, board.confidence[assignment.order])
+    begin = bound_of(starts.begin, board.level[assignment.order])
     return replace(assignment, rows=spend_slack(board, assignment, slack, begin))
 
 

@@ -56,6 +56,11 @@ def promise_level(
     return None
 
 
+def strictest(confidence: float) -> float:
+    """The highest level that is tried: what it says is sure whatever was picked."""
+    return 1 - (1 - confidence) * CLOSER ** (LEVELS - 1)
+
+
 def _drawn(times: Sequence[Times], correlation: Floats | None, rng: np.random.Generator) -> Floats:
     """Seconds of all candidates together: the model's errors correlated, the noise of each run its own."""
     count = len(times)

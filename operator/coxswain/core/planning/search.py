@@ -5,7 +5,7 @@ in time with their confidence, those of a higher priority first, and among equal
 then the most value of these; then the earliest starts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 from math import factorial
@@ -27,8 +27,11 @@ ANY_SWAP = 8
 _ROUNDING = 9
 
 
-def improve(board: Board, start: Assignment, effort: float) -> Assignment:
-    """The best found from one that is good already, within an effort, counted as `_Search.cells` does."""
+def improve(board: Board, start: Assignment, effort: float, other: Assignment | None = None) -> Assignment:
+    """The best found from one that is good already, within an effort, counted as `_Search.cells` does.
+
+    `other` is one that may be better to begin with.
+    """
     timed = np.flatnonzero(np.isfinite(board.due))
     choices = [_allowed(board, int(job)) for job in timed]
     search = _Search(board, timed, choices, effort)
@@ -39,7 +42,7 @@ def improve(board: Board, start: Assignment, effort: float) -> Assignment:
         search.everything = _product(start.rows, timed, choices)
     orders = factorial(min(len(timed), 10))
     exact = search.everything is not None and search.cells(int(trials)) * orders <= effort
-    found = search.try_all_orders(start) if exact else search.climb(start)
+    found = search.try_all_orders(start) if exact else search.climb([start] if other is None else [start, other])
     rows = np.where(found.late, least_work(board).rows, found.rows)
     return Assignment(rows, ordered(board, found.late, found.order), found.late)
 
@@ -96,9 +99,9 @@ class _Search:
         ]
         return max(found, key=lambda each: each[1])[0]
 
-    def climb(self, start: Assignment) -> Assignment:
+    def climb(self, starts: Sequence[Assignment]) -> Assignment:
         """Change one job, or swap two in the order, as long as that is better and the effort lasts."""
-        best, goal = self._try(start, start.order)
+        best, goal = max((self._try(each, each.order) for each in starts), key=lambda each: each[1])
         rising = True
         while rising and self._left > 0:
             rising = False
@@ -155,7 +158,7 @@ def goals_of(board: Board, order: Ints, assignments: Ints) -> tuple[Floats, Bool
         begins = starts.begin[place].reshape(count, board.replicates)
         begin[:, job] = begins.mean(axis=1)
         if np.isfinite(board.due[job]):
-            met[:, job] = board.chances(placed[:, place], begins)[0] >= board.confidence[job]
+            met[:, job] = board.chances(placed[:, place], begins)[0] >= board.level[job]
     goals = [met[:, board.claim == level].sum(axis=1) for level in sorted(set(board.claim.tolist()), reverse=True)]
     goals.append(np.round((board.worth[assignments] * met).sum(axis=1), _ROUNDING))
     goals.append(-np.round(begin.sum(axis=1), _ROUNDING))

@@ -8,11 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+from scipy.special import ndtr, ndtri
+
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
-from coxswain.core.planning.times import Times
+from coxswain.core.models.types import Floats
+from coxswain.core.planning.times import SCORES, Times, score_at
 
 DAY = 86_400.0
+# Scores of evenly likely starts, to be combined with a duration.
+_MIDDLES: Floats = np.asarray(ndtri((np.arange(50) + 0.5) / 50), dtype=float)
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,40 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
+class Opening:
+    """Where a late job would find its place if it asked for less.
+
+    `start` is in how many seconds from now, `slack` by how many it may delay those behind it.
+    """
+
+    start: Times
+    slack: float
+    capacity: Capacity
+
+    def takes(self, candidate: Candidate, within: float, level: float) -> bool:
+        """Whether a setting would be done within so many seconds from now, at a level, and make nobody late."""
+        if not self.capacity.holds(candidate.need):
+            return False
+        share = candidate.need.cores / self.capacity.cores
+        if self.capacity.gpus:
+            share = max(share, candidate.need.gpus / self.capacity.gpus)
+        return candidate.times.mean * share <= self.slack and self.chance(candidate.times, within) >= level
+
+    def chance(self, times: Times, within: float) -> float:
+        """The probability to wait, run and be done within so many seconds."""
+        starts = np.interp(_MIDDLES, SCORES, self.start.values)
+        return float(np.mean(ndtr(score_at(times.values, within - starts))))
+
+
+@dataclass(frozen=True, eq=False)
 class Pending:
     """A job that waits.
 
     `requested` and `current` are places in `candidates`: what the user asked for, and what it has been given so far.
     `news` says whether anything has been observed since that was chosen; without news it is changed only when it has
     become too slow. `promised` says that it has been told that it will be in time: it is not given up for one that has
-    not. Jobs of one `family` are predicted by one model and so are wrong together.
+    not. Jobs of one `family` are predicted by one model and so are wrong together. `level` is what a chance has to be
+    before it is promised, so that promises are kept with the `confidence` asked for; by default that itself.
     """
 
     name: str
@@ -68,17 +101,24 @@ class Pending:
     priority: int = 0
     deadline: float | None = None
     confidence: float = 0.95
+    level: float | None = None
     when_infeasible: Infeasible = Infeasible.RUN_ANYWAY
     family: str = ""
 
     def __post_init__(self) -> None:
         if not self.candidates:
             raise InputError(f"job {self.name} has no setting to run with; give at least the one requested.")
-        if not 0 < self.confidence < 1:
-            raise InputError(f"job {self.name}: the confidence must lie between 0 and 1, not at {self.confidence:g}.")
+        for share in (self.confidence, self.asks_for):
+            if not 0 < share < 1:
+                raise InputError(f"job {self.name}: the confidence must lie between 0 and 1, not at {share:g}.")
         for place in (self.requested, self.current):
             if place is not None and not 0 <= place < len(self.candidates):
                 raise InputError(f"job {self.name} has {len(self.candidates)} candidates, so there is no {place}.")
+
+    @property
+    def asks_for(self) -> float:
+        """What its chance has to be before it is told that it will be in time."""
+        return self.confidence if self.level is None else self.level
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +197,9 @@ class Decision:
     reason: str
     before: Forecast | None = None
     remedy: str | None = None
-    """Of a job that is not attainable: the cheapest setting or the earliest time that would do."""
+    """Of a job that is not attainable: what would do without asking for less."""
+    opening: Opening | None = None
+    """Of a job that is not attainable: where it would find its place if it asked for less."""
 
 
 @dataclass(frozen=True)

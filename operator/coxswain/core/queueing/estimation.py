@@ -94,7 +94,7 @@ def estimate(records: JobRecords, servers: int | None = None, confidence: float 
         jobs=jobs,
         servers=taken,
         servers_inferred=servers is None,
-        arrival_rate=_poisson_rate(jobs - 1, float(records.gaps.sum()), confidence),
+        arrival_rate=poisson_rate(jobs - 1, float(records.gaps.sum()), confidence),
         service_time=_mean(records.services, confidence),
         service_cv2=_cv2(records.services, confidence),
         gap_cv2=_cv2(records.gaps, confidence),
@@ -107,7 +107,7 @@ def estimate(records: JobRecords, servers: int | None = None, confidence: float 
     )
 
 
-def _poisson_rate(events: int, time: float, confidence: float) -> Estimate:
+def poisson_rate(events: int, time: float, confidence: float = 0.95) -> Estimate:
     """Twice the rate times the time that `events` gaps took has the chi-squared distribution with 2 * events df."""
     rate = events / time
     low, high = stats.chi2.interval(confidence, 2 * events)

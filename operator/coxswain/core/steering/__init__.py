@@ -1,6 +1,9 @@
 """Steering: from the jobs of a queue and what their families have taught to what each of them should run with.
 
-choices  the settings that a job allows
-scene    the jobs of a queue as the planner sees them
-steps    what a plan changes, in the words of the API
+choices       the settings that a job allows
+alternatives  those that it does not allow, or that are near what it has
+predictions   what a family's models say of settings
+scene         the jobs of a queue as the planner sees them
+remedies      what would do for a job that cannot be in time
+steps         what a plan changes, in the words of the API
 """

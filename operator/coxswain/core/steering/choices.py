@@ -3,10 +3,12 @@
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from coxswain.core.api.job import Adjustment, JobSpec, Steered
+from coxswain.core.api.job import Adjustment, JobSpec, SparkResources, Steered
 from coxswain.core.jobs.parameters import effective
 
+Item = TypeVar("Item")
 MOST_CHOICES = 1000
 """More than these are thinned out: their neighbours are nearly the same."""
 
@@ -17,18 +19,45 @@ def choices_of(spec: JobSpec) -> list[Steered | None]:
     lists = [values_of(each) for each in adjust]
     most = max(2, int(MOST_CHOICES ** (1 / len(lists)))) if lists else 0
     if math.prod(len(values) for values in lists) > MOST_CHOICES:
-        lists = [_thinned(values, most) for values in lists]
+        lists = [thinned(values, most) for values in lists]
     found: list[Steered | None] = [None]
     asked = effective(spec.model_copy(update={"steered": None}))
     for values in itertools.product(*lists) if lists else ():
         given = {each.field: value for each, value in zip(adjust, values, strict=True)}
         steered = Steered.model_validate(given, strict=False)
         changed = effective(spec.model_copy(update={"steered": steered}))
-        resources = changed.resources
-        runnable = resources.workers * resources.processes_per_worker <= changed.parameters.batch_size
-        if runnable and (changed.parameters, changed.resources) != (asked.parameters, asked.resources):
+        if runnable(changed) and (changed.parameters, changed.resources) != (asked.parameters, asked.resources):
             found.append(steered)
     return found
+
+
+def asked_for(spec: JobSpec) -> dict[str, float]:
+    """The fields that can be steered, by their names in the API, as a spec has them."""
+    parameters, resources = spec.parameters, spec.resources
+    told: dict[str, float] = {
+        "epochs": parameters.epochs,
+        "batchSize": parameters.batch_size,
+        "learningRate": parameters.learning_rate,
+    }
+    if spec.engine == "Spark":
+        shape = resources.spark or SparkResources()
+        return told | {
+            "nodes": shape.nodes,
+            "executorsPerNode": shape.executors_per_node,
+            "coresPerExecutor": shape.cores_per_executor,
+        }
+    return told | {"workers": resources.workers, "coresPerWorker": resources.cores_per_worker}
+
+
+def runnable(spec: JobSpec) -> bool:
+    """Whether every training process has at least one sample of a batch; `spec` is the effective one."""
+    resources = spec.resources
+    return resources.workers * resources.processes_per_worker <= spec.parameters.batch_size
+
+
+def told(steered: Steered | None) -> dict[str, Any]:
+    """What is steered, by the names of the API."""
+    return steered.model_dump(by_alias=True, exclude_none=True) if steered else {}
 
 
 def values_of(adjustment: Adjustment) -> list[float]:
@@ -40,7 +69,7 @@ def values_of(adjustment: Adjustment) -> list[float]:
     return [low + step * place for place in range(int((high - low) / step + 1e-9) + 1)]
 
 
-def _thinned(values: Sequence[float], most: int) -> list[float]:
+def thinned(values: Sequence[Item], most: int) -> list[Item]:
     """At most so many of the values, evenly spread, the first and the last among them."""
     if len(values) <= most:
         return list(values)

@@ -1,31 +1,39 @@
 """The jobs of a queue as the planner sees them: settings to choose from, how long each takes, and what it is worth.
 
-A job whose family has taught nothing yet takes as long as jobs of the queue usually do, very roughly. Its settings are
-not chosen by that: it keeps what it has.
+A job whose family has taught nothing yet keeps what it has: its settings are not chosen by a guess.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 
 from coxswain.core.api.job import JobSpec, Steered
+from coxswain.core.api.status import DEADLINE_ATTAINABLE
 from coxswain.core.cost import Prices
-from coxswain.core.demand import demand_of
-from coxswain.core.errors import InputError
-from coxswain.core.families import fields_of
-from coxswain.core.forecasts.learning import EPOCHS, FamilyModel, settings_of
+from coxswain.core.forecasts.learning import FamilyModel
 from coxswain.core.jobs.parameters import effective
 from coxswain.core.jobs.view import Job, Trained
-from coxswain.core.planning.times import LEVELS, Times, exactly, lognormal, times_of
-from coxswain.core.planning.values import Candidate, Capacity, Infeasible, Pending, Running, Snapshot
-from coxswain.core.steering.choices import choices_of
+from coxswain.core.planning.arrivals import Came, arrivals_like
+from coxswain.core.planning.promise import promise_level, strictest
+from coxswain.core.planning.times import SCORES, Times
+from coxswain.core.planning.values import (
+    DAY,
+    Arrivals,
+    Candidate,
+    Capacity,
+    Infeasible,
+    Pending,
+    Running,
+    Snapshot,
+)
+from coxswain.core.steering.choices import asked_for, choices_of, thinned, told
+from coxswain.core.steering.predictions import need_of, remaining, times_at, values_at
 
-# What is thought of a job of which nothing is known: minutes, give or take a factor of ten.
-_USUAL_SECONDS, _USUAL_SPREAD = 300.0, 1.2
-_MOST_SHARED = 0.99
+# How sure a promise has to be is found from so many of a job's settings: those between are nearly the same.
+_TRIED = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +53,24 @@ class Prospect:
 
 
 @dataclass(frozen=True, eq=False)
+class Situation:
+    """A queue as it is found: who waits and who runs, what it has, what that costs, and who has ended."""
+
+    waiting: tuple[Prospect, ...]
+    running: tuple[Prospect, ...]
+    capacity: Capacity
+    now: datetime
+    prices: Prices
+    ended: tuple[Job, ...] = ()
+    """They tell, with the others, how often jobs come."""
+
+    @property
+    def load(self) -> float:
+        """How many jobs run at the same time, one of those that wait included."""
+        return 1.0 + len(self.running)
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """What the planner is given, and what its choices stand for, by the names of the jobs."""
 
@@ -52,32 +78,20 @@ class Scene:
     choices: Mapping[str, Sequence[Steered | None]]
 
 
-def scene_of(
-    waiting: Sequence[Prospect],
-    running: Sequence[Prospect],
-    capacity: Capacity,
-    now: datetime,
-    *,
-    prices: Prices,
-    load: float,
-) -> Scene:
-    """The jobs of a queue, `load` being how many jobs run on average at the same time."""
-    choices = {each.name: _allowed(each) for each in waiting}
+def scene_of(situation: Situation) -> Scene:
+    """The jobs of a queue as the planner sees them."""
+    choices = {each.name: _allowed(each) for each in situation.waiting}
+    pending = tuple(_pending(each, choices[each.name], situation) for each in situation.waiting)
     return Scene(
         Snapshot(
-            now=now.timestamp(),
-            capacity=capacity,
-            pending=tuple(_pending(each, choices[each.name], prices, load) for each in waiting),
-            running=tuple(_running(each, now, load) for each in running),
+            now=situation.now.timestamp(),
+            capacity=situation.capacity,
+            pending=pending,
+            running=tuple(_running(each, situation) for each in situation.running),
+            arrivals=_arrivals(situation, pending),
         ),
         choices,
     )
-
-
-def need_of(spec: JobSpec) -> Capacity:
-    """What a job holds, in the planner's units."""
-    demand = demand_of(spec)
-    return Capacity(round(1000 * demand.all_cores), demand.all_gpus)
 
 
 def _allowed(prospect: Prospect) -> list[Steered | None]:
@@ -89,116 +103,86 @@ def _allowed(prospect: Prospect) -> list[Steered | None]:
     return choices_of(job.spec) if known else [job.spec.steered]
 
 
-def _pending(prospect: Prospect, choices: Sequence[Steered | None], prices: Prices, load: float) -> Pending:
-    job = prospect.job
+def _pending(prospect: Prospect, choices: Sequence[Steered | None], situation: Situation) -> Pending:
+    job, steering = prospect.job, prospect.job.spec.steering
     specs = [effective(job.spec.model_copy(update={"steered": steered})) for steered in choices]
-    times = _times(prospect.model, specs, load)
-    values = _values(job, prospect.model, specs, times, prices)
-    current = choices.index(job.spec.steered) if job.spec.steered in choices else None
-    deadline = job.deadline
+    times = times_at(prospect.model, specs, situation.load)
+    values = values_at(steering.objective, prospect.model, specs, times, situation.prices)
+    confidence = steering.confidence_percent / 100
+    condition = job.status.condition(DEADLINE_ATTAINABLE)
     return Pending(
         name=prospect.name,
         created=job.created.timestamp(),
         candidates=tuple(
-            Candidate(_told(steered), need_of(spec), each, value)
+            Candidate(_named(job.spec, steered), need_of(spec), each, value)
             for steered, spec, each, value in zip(choices, specs, times, values, strict=True)
         ),
         requested=0,
-        current=current,
+        current=choices.index(job.spec.steered) if job.spec.steered in choices else None,
         news=prospect.news,
+        promised=condition is not None and condition.status == "True",
         priority=job.spec.priority,
-        deadline=None if deadline is None else deadline.timestamp(),
-        confidence=job.spec.steering.confidence_percent / 100,
-        when_infeasible=Infeasible(job.spec.steering.when_infeasible),
+        deadline=None if job.deadline is None else job.deadline.timestamp(),
+        confidence=confidence,
+        level=_level(times, values, confidence) if job.deadline else None,
+        when_infeasible=Infeasible(steering.when_infeasible),
         family=prospect.family,
     )
 
 
-def _running(prospect: Prospect, now: datetime, load: float) -> Running:
+def _named(spec: JobSpec, steered: Steered | None) -> dict[str, float]:
+    """What a setting is called: the fields that may be adjusted, as they would be."""
+    values = asked_for(spec) | told(steered)
+    return {each.field: values[each.field] for each in spec.adjust or ()}
+
+
+def _level(times: Sequence[Times], values: Sequence[float], confidence: float) -> float:
+    """How sure a promise has to be, so that it is kept with the confidence although the setting is picked."""
+    tried = thinned(sorted(range(len(times)), key=lambda place: times[place].values[len(SCORES) // 2]), _TRIED)
+    seconds, shared = np.array([times[place].values for place in tried]), [times[place].shared for place in tried]
+    return _level_of(seconds.tobytes(), tuple(shared), tuple(values[place] for place in tried), confidence)
+
+
+@lru_cache(maxsize=4096)
+def _level_of(seconds: bytes, shared: tuple[float, ...], values: tuple[float, ...], confidence: float) -> float:
+    """The same for jobs with the same settings, of which there are many, and for every plan until there is news."""
+    rows = np.frombuffer(seconds).reshape(len(shared), -1)
+    times = [Times(row, share) for row, share in zip(rows, shared, strict=True)]
+    return promise_level(times, np.array(values), confidence) or strictest(confidence)
+
+
+def _running(prospect: Prospect, situation: Situation) -> Running:
     job = prospect.job
-    deadline = job.deadline
     return Running(
         name=prospect.name,
         need=need_of(job.effective),
-        remaining=_remaining(prospect, now, load),
-        deadline=None if deadline is None else deadline.timestamp(),
+        remaining=remaining(job, prospect.model, prospect.trained, situation.now, situation.load),
+        deadline=None if job.deadline is None else job.deadline.timestamp(),
         confidence=job.spec.steering.confidence_percent / 100,
         family=prospect.family,
     )
 
 
-def _remaining(prospect: Prospect, now: datetime, load: float) -> Times:
-    job, model, trained = prospect.job, prospect.model, prospect.trained
-    attempt = job.status.attempt
-    elapsed = (now - attempt.start_time).total_seconds() if attempt else 0.0
-    if model is None or model.durations is None:
-        return lognormal(max(_USUAL_SECONDS - elapsed, 0.1 * _USUAL_SECONDS), _USUAL_SPREAD)
-    try:
-        at = model.durations.at(settings_of(fields_of(job.effective).items(), load))
-    except InputError:
-        return lognormal(max(_USUAL_SECONDS - elapsed, 0.1 * _USUAL_SECONDS), _USUAL_SPREAD)
-    epochs = job.effective.parameters.epochs
-    if trained is not None and trained.epoch_seconds:
-        if trained.epochs >= epochs:
-            return exactly(1.0)
-        left = at.one(epochs, trained.epoch_seconds)
-        since = (now - trained.at).total_seconds()
-        return times_of(lambda levels: left.quantile(levels) - since, min(left.shared_share, _MOST_SHARED))
-    whole = at.one(epochs)
-    passed = min(whole.cdf(elapsed), 1 - 1e-6)
-    return times_of(
-        lambda levels: whole.quantile(passed + (1 - passed) * levels) - elapsed, min(whole.shared_share, _MOST_SHARED)
-    )
+def _arrivals(situation: Situation, pending: Sequence[Pending]) -> Arrivals | None:
+    """Who is to come, if it is like those who came: what they took, or are thought to take as they asked for."""
+    waiting = [_came(each.job, _median(job)) for each, job in zip(situation.waiting, pending, strict=True)]
+    running = [
+        _came(each.job, times_at(each.model, [each.job.effective], situation.load)[0].quantile(0.5))
+        for each in situation.running
+    ]
+    ended = [
+        _came(job, result.duration_seconds)
+        for job in situation.ended
+        if (result := job.status.result) is not None and result.duration_seconds is not None
+    ]
+    return arrivals_like([*waiting, *running, *ended], situation.now.timestamp())
 
 
-def _times(model: FamilyModel | None, specs: Sequence[JobSpec], load: float) -> list[Times]:
-    """How long each of some settings takes; those that differ in their epochs alone are predicted together."""
-    times: list[Times] = [lognormal(_USUAL_SECONDS, _USUAL_SPREAD)] * len(specs)
-    if model is None or model.durations is None:
-        return times
-    for settings, places in _by_settings(specs, load):
-        epochs = [specs[place].parameters.epochs for place in places]
-        try:
-            durations = model.durations.at(settings).many(epochs)
-        except InputError:
-            continue
-        values = np.maximum.accumulate(np.maximum(durations.quantile(LEVELS), 0.0), axis=0)
-        for column, place in enumerate(places):
-            times[place] = Times(values[:, column], min(float(durations.shared_share[column]), _MOST_SHARED))
-    return times
+def _median(job: Pending) -> float:
+    return job.candidates[job.requested].times.quantile(0.5)
 
 
-def _values(
-    job: Job, model: FamilyModel | None, specs: Sequence[JobSpec], times: Sequence[Times], prices: Prices
-) -> list[float]:
-    """What each setting is worth by the job's objective."""
-    objective = job.spec.steering.objective
-    if objective == "LeastCost":
-        return [-prices.of_run(demand_of(spec).reserved, each.mean) for spec, each in zip(specs, times, strict=True)]
-    if objective == "Accuracy" and model is not None and model.curve is not None:
-        values = [0.0] * len(specs)
-        for settings, places in _by_settings(specs, None):
-            epochs = [specs[place].parameters.epochs for place in places]
-            try:
-                found = model.curve.predict(settings, epochs).point
-            except InputError:
-                continue
-            for place, value in zip(places, found, strict=True):
-                values[place] = float(value)
-        return values
-    return [float(spec.parameters.epochs) for spec in specs]
-
-
-def _by_settings(specs: Sequence[JobSpec], load: float | None) -> list[tuple[dict[str, Any], list[int]]]:
-    """Which of the specs share their settings but for the epochs."""
-    groups: dict[tuple[tuple[str, Any], ...], list[int]] = {}
-    for place, spec in enumerate(specs):
-        fields = {name: value for name, value in fields_of(spec).items() if name != EPOCHS}
-        if load is not None:
-            fields["load"] = load
-        groups.setdefault(tuple(sorted(fields.items())), []).append(place)
-    return [(dict(key), places) for key, places in groups.items()]
-
-
-def _told(steered: Steered | None) -> dict[str, Any]:
-    return steered.model_dump(by_alias=True, exclude_none=True) if steered else {}
+def _came(job: Job, seconds: float) -> Came:
+    deadline = job.deadline
+    due = DAY if deadline is None else (deadline - job.created).total_seconds()
+    return Came(job.created.timestamp(), need_of(job.effective), seconds, due, job.spec.priority)

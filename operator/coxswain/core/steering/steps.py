@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from coxswain.core.api.job import Steered
 from coxswain.core.api.status import Adjusted, Interval
+from coxswain.core.jobs.parameters import effective
 from coxswain.core.jobs.view import Advice, Job
-from coxswain.core.planning.values import Decision, Plan
-from coxswain.core.steering.scene import Prospect, Scene
+from coxswain.core.planning.planner import plan
+from coxswain.core.planning.values import Candidate, Decision, Pending
+from coxswain.core.steering.choices import asked_for, told
+from coxswain.core.steering.predictions import cost_of
+from coxswain.core.steering.remedies import remedy_of
+from coxswain.core.steering.scene import Prospect, Situation, scene_of
 
 _LONGEST_REASON = 512
+# What little is known may leave everything open; no calendar goes further than this.
+_LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,9 @@ class Step:
     steered: Steered | None
     wait: Interval | None
     advice: Advice
+    decision: Decision
+    candidate: Candidate
+    cost: float
 
     @property
     def rewrites(self) -> bool:
@@ -31,60 +40,62 @@ class Step:
         return mode != "DryRun" and wanted != self.job.spec.steered
 
 
-def steps_of(scene: Scene, prospects: list[Prospect], plan: Plan, now: datetime) -> list[Step]:
-    """The plan, job by job, in its order."""
-    by_name = {prospect.name: prospect for prospect in prospects}
-    return [_step(by_name[each.name].job, rank, scene, each, now) for rank, each in enumerate(plan.decisions)]
+def steps_for(situation: Situation, *, seed: int = 0) -> list[Step]:
+    """Plan a queue: what is to be done with each job that waits, in the order of the plan."""
+    scene = scene_of(situation)
+    jobs = dict(zip(situation.waiting, scene.snapshot.pending, strict=True))
+    prospects = {prospect.name: prospect for prospect in jobs}
+    steps = []
+    for rank, decision in enumerate(plan(scene.snapshot, seed=seed).decisions):
+        prospect = prospects[decision.name]
+        steered = scene.choices[decision.name][decision.choice]
+        steps.append(_step(prospect, jobs[prospect], decision, steered, rank=rank, situation=situation))
+    return steps
 
 
-def _step(job: Job, rank: int, scene: Scene, decision: Decision, now: datetime) -> Step:
-    steered = scene.choices[decision.name][decision.choice]
+def _step(
+    prospect: Prospect,
+    pending: Pending,
+    decision: Decision,
+    steered: Steered | None,
+    *,
+    rank: int,
+    situation: Situation,
+) -> Step:
+    job, candidate = prospect.job, pending.candidates[decision.choice]
     without = decision.before or decision.forecast
-    finish = (_time(without.finish.median), _time(decision.forecast.finish.median))
+    reason = decision.reason[:_LONGEST_REASON]
     adjusted = tuple(
         Adjusted(
-            time=now,
+            time=situation.now,
             field=field,
             before=before,
             to=after,
-            reason=decision.reason[:_LONGEST_REASON],
-            finish_before=finish[0],
-            finish_after=finish[1],
+            reason=reason,
+            finish_before=_time(without.finish.median),
+            finish_after=_time(decision.forecast.finish.median),
         )
         for field, before, after in _changes(job, steered)
     )
-    advice = Advice(adjusted, decision.attainable, decision.reason[:_LONGEST_REASON], decision.remedy)
-    return Step(job=job, rank=rank, steered=steered, wait=_wait(decision), advice=advice)
+    remedy = remedy_of(prospect, pending, decision, steered, situation)
+    spec = effective(job.spec.model_copy(update={"steered": steered}))
+    return Step(
+        job=job,
+        rank=rank,
+        steered=steered,
+        wait=_wait(decision),
+        advice=Advice(adjusted, decision.attainable, reason, remedy),
+        decision=decision,
+        candidate=candidate,
+        cost=cost_of(spec, candidate.times, situation.prices),
+    )
 
 
 def _changes(job: Job, steered: Steered | None) -> list[tuple[str, float, float]]:
     """Which fields change, from what to what."""
-    asked = _asked(job)
-    before, after = asked | _told(job.spec.steered), asked | _told(steered)
+    asked = asked_for(job.spec)
+    before, after = asked | told(job.spec.steered), asked | told(steered)
     return [(field, before[field], after[field]) for field in sorted(after) if before.get(field) != after[field]]
-
-
-def _asked(job: Job) -> dict[str, Any]:
-    """What the user asked for, of the fields that can be steered."""
-    parameters, resources = job.spec.parameters, job.spec.resources
-    told: dict[str, Any] = {
-        "epochs": parameters.epochs,
-        "batchSize": parameters.batch_size,
-        "learningRate": parameters.learning_rate,
-        "workers": resources.workers,
-        "coresPerWorker": resources.cores_per_worker,
-    }
-    if resources.spark is not None:
-        told |= {
-            "nodes": resources.spark.nodes,
-            "executorsPerNode": resources.spark.executors_per_node,
-            "coresPerExecutor": resources.spark.cores_per_executor,
-        }
-    return told
-
-
-def _told(steered: Steered | None) -> dict[str, Any]:
-    return steered.model_dump(by_alias=True, exclude_none=True) if steered else {}
 
 
 def _wait(decision: Decision) -> Interval | None:
@@ -95,4 +106,4 @@ def _wait(decision: Decision) -> Interval | None:
 
 
 def _time(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    return None if seconds is None else datetime.fromtimestamp(min(seconds, _LATEST.timestamp()), UTC)
