@@ -37,7 +37,7 @@ lint: $(READY) ## ruff, mypy and the one-way dependencies
 unit: $(READY) ## tests that need no cluster, with coverage
 	@command -v java >/dev/null || $(MAKE) --no-print-directory apt-default-jre-headless  # for Spark
 	@echo "== Unit tests"
-	@pytest -m "not long" --cov=coxswain $(wildcard tests/unit tests/golden)
+	@pytest --numprocesses=auto --dist=worksteal -m "not long" --cov=coxswain $(wildcard tests/unit tests/golden)
 
 test-cluster: $(READY) ## tests on a Kubernetes: a local one, or the one COXSWAIN_TEST_KUBECONFIG names
 	@echo "== Cluster tests"

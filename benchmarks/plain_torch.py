@@ -1,6 +1,7 @@
 """The loop a person writes in plain torch, to compare the worker with; also what torchrun starts for two processes.
 
-As bare as it gets: images are floating-point numbers beforehand, and it counts neither loss nor accuracy.
+It does what the worker does and no more: images are floating-point numbers beforehand, and loss and accuracy of the
+epoch are counted as people do, batch by batch.
 
     python -m torch.distributed.run --nproc-per-node 2 -m benchmarks.plain_torch EPOCHS     # settings by environment
 """
@@ -32,6 +33,7 @@ class PlainLoop:
             self.network = DistributedDataParallel(self.network)
         self.optimizer = torch.optim.Adam(self.network.parameters(), recipe.learning_rate)
         self.batch_size = recipe.batch_size
+        self.loss = self.accuracy = 0.0
 
     def epoch(self) -> float:
         """Train one epoch and return its seconds."""
@@ -39,13 +41,19 @@ class PlainLoop:
         generator = torch.Generator().manual_seed(0)
         order = torch.randperm(len(self.labels), generator=generator)
         self.network.train()
+        total, correct = 0.0, 0
         for begin in range(0, len(order), self.batch_size):
             batch = order[begin : begin + self.batch_size]
             mine = batch[self.rank :: self.size]
-            loss = functional.cross_entropy(self.network(self.images[mine]), self.labels[mine])
+            labels = self.labels[mine]
+            scores = self.network(self.images[mine])
+            loss = functional.cross_entropy(scores, labels)
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call] # torch has not typed it
             self.optimizer.step()
+            total += loss.item() * len(mine)
+            correct += int((scores.argmax(1) == labels).sum())
+        self.loss, self.accuracy = total / len(order), correct / len(order)
         return time.perf_counter() - began
 
 

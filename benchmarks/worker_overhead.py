@@ -38,7 +38,7 @@ from coxswain.worker.torch.world import Place, World
 PAIRS = 120
 RUNS = 3
 EPOCHS_A_RUN = 6
-CASES = (("fashion-cnn", 640, 28, 1), ("mobilenet", 128, 64, 3), ("shallow-cnn", 6400, 8, 1))
+CASES = (("fashion-cnn", 2560, 28, 1), ("mobilenet", 512, 64, 3), ("shallow-cnn", 25600, 8, 1))
 
 
 def run() -> None:

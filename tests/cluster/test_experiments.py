@@ -118,6 +118,45 @@ def test_whatever_ends_the_operator_every_run_is_made_and_observed_once(operatin
     assert {job["status"]["attempts"][-1]["number"] for job in operating.all("trainingjobs")} == {1}
 
 
+def test_of_two_operators_one_works_and_the_other_takes_over(operating: Operating, busybox: str) -> None:
+    """End the one that leads, while the other is alive, in the middle of an experiment."""
+    release = operating.release
+    scale = ("scale", f"deployment/{release.name}", f"--namespace={release.namespace}")
+    operating.cluster.kubectl(*scale, "--replicas=2")
+    try:
+        operating.cluster.kubectl(
+            "rollout", "status", f"deployment/{release.name}", f"--namespace={release.namespace}", "--timeout=120s"
+        )
+        factors, design = [epochs(1, 2, 3, 4)], {"replications": 2}
+        template = scripted(busybox, f"sleep 2; {WORD}")
+        operating.apply(experiment("shared", template, factors, parallelism=2, design=design))
+        operating.until("a result", operating.observations)
+        before = _leader(operating)
+        operating.cluster.kubectl(
+            "delete", "pod", before, f"--namespace={release.namespace}", "--grace-period=0", "--force"
+        )
+        operating.until_state("shared", "Succeeded", kind="trainingexperiment")
+        assert _leader(operating) != before
+    finally:
+        operating.cluster.kubectl(*scale, "--replicas=1")
+    exported = operating.cox("ledger", "export", f"--namespace={operating.namespace}")
+    rows = list(csv.DictReader(io.StringIO(exported)))
+    assert Counter((row["Row"], row["Replicate"]) for row in rows) == Counter(
+        (str(row), str(replicate)) for row in range(4) for replicate in range(2)
+    )
+    created = Counter(entry["objectRef"]["name"] for entry in operating.writes("jobs", ("create",)))
+    assert len(created) == 8
+    assert set(created.values()) == {1}
+
+
+def _leader(operating: Operating) -> str:
+    """The pod whose operator holds the Lease."""
+    release = operating.release
+    lease = operating.cluster.get("lease", release.name, f"--namespace={release.namespace}")
+    holder: str = lease["spec"]["holderIdentity"]
+    return holder.rpartition("-")[0]
+
+
 def _told(row: dict[str, str]) -> tuple[str, ...]:
     """Which run an observation is of, what it ran with, and what came out."""
     return tuple(row[name] for name in ("Row", "Replicate", "epochs", "batch", "loss", "State"))
