@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test lint unit test-cluster test-long cluster cluster-down bench crds chart requirements
+.PHONY: help setup demo test lint unit test-cluster test-long examples cluster cluster-down bench crds chart requirements
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
@@ -47,6 +47,10 @@ test-cluster: $(READY) ## tests on a Kubernetes: a local one, or the one COXSWAI
 test-long: $(READY) ## the tests that take minutes each: more shapes of workers, an operator killed twenty times
 	@if test "$$(uname)-$$(id -u)-$${COXSWAIN_TEST_KUBECONFIG:-}" = Linux-0-; then $(CLUSTER) build; fi
 	@pytest -m long tests
+
+examples: $(READY) ## every example on a local cluster, with its table (some two hours; NAMES="demo courier" takes a part)
+	@$(CLUSTER) build
+	@$(BIN)/python -m tests.cluster.examples $(NAMES)
 
 cluster: $(READY) ## start a Kubernetes on this machine (Linux, root); prints the KUBECONFIG to export
 	@$(CLUSTER) up

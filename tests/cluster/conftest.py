@@ -124,15 +124,9 @@ def no_cluster() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def release(cluster: Cluster, image: Callable[[str], str]) -> Iterator[Release]:
     """The operator, installed by its chart, quick to notice and to take over."""
-    settings = {
-        "scrape": {"intervalSeconds": 1},
-        "resyncSeconds": 10,
-        "refitDebounceSeconds": 1,
-        "lease": {"durationSeconds": 8, "renewSeconds": 6, "retrySeconds": 1},
-    }
     for name in ("worker-torch", "busybox"):
         image(name)
-    values = {"images": helm.images(image("operator")), "settings": settings}
+    values = helm.quick_values(image("operator"))
     with cluster.namespace() as name, helm.installed(cluster, name, values, "--wait", "--timeout=3m") as made:
         yield made
 

@@ -67,3 +67,14 @@ def images(reference: str) -> dict[str, str]:
     """The chart's `images` for an operator's image of this name; the workers' are beside it."""
     registry, _, image = reference.rpartition("/")
     return {"registry": registry, "tag": image.partition(":")[2], "pullPolicy": "IfNotPresent"}
+
+
+def quick_values(operator: str) -> dict[str, Any]:
+    """Values for an operator of this image that is quick to notice and to take over."""
+    settings = {
+        "scrape": {"intervalSeconds": 1},
+        "resyncSeconds": 10,
+        "refitDebounceSeconds": 1,
+        "lease": {"durationSeconds": 8, "renewSeconds": 6, "retrySeconds": 1},
+    }
+    return {"images": images(operator), "settings": settings}

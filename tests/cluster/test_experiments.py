@@ -49,8 +49,6 @@ def test_fltks_screening_runs_to_its_end_and_its_effects_are_those_of_its_observ
     spec = manifest["spec"]
     # One replicate of FLTK's own design, and less to train: the same path in less time.
     spec["design"]["replications"] = 1
-    # Two workers of a core each would fill a node of two cores, on which the operator has its place too.
-    spec["factors"][0]["levels"] = [0.4, 0.8]
     spec["parallelism"] = 2
     spec["template"]["spec"]["workload"]["samples"] = 300
     operating.apply(manifest)

@@ -1,0 +1,122 @@
+"""Every example on a real cluster, one after the other, with what each gives as a table: `make examples`.
+
+    python -m tests.cluster.examples [NAME …]       # names of files in examples/, all unless told
+
+Progress goes to standard error, the tables (Markdown) to standard output. One that fails is said, and the next begins;
+the exit code tells whether all were well.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.cluster import helm
+from tests.cluster.kube import Cluster
+from tests.cluster.localcluster import binary, images, lifecycle, places
+from tests.cluster.operating import Manifest, Operating
+
+FOLDER = places.REPOSITORY / "examples"
+LOOK_EVERY_SECONDS = 2.0
+PATIENCE_SECONDS = 5400.0
+
+
+def main(names: Sequence[str]) -> int:
+    """Run the examples of these names; 1 if any did not succeed."""
+    paths = [FOLDER / f"{name.removesuffix('.yaml')}.yaml" for name in names] or sorted(FOLDER.glob("*.yaml"))
+    if unknown := [path.name for path in paths if not path.exists()]:
+        sys.stderr.write(f"There is no example {', '.join(unknown)}; they are in {FOLDER.name}/.\n")
+        return 2
+    with _operator() as release:
+        well = [_run(release, path) for path in paths]
+    print(f"\n{sum(well)} of {len(well)} examples succeeded.")
+    return 0 if all(well) else 1
+
+
+@contextmanager
+def _operator() -> Iterator[helm.Release]:
+    """A local cluster with the operator, as its chart installs it."""
+    with lifecycle.running():
+        cluster = Cluster(places.KUBECONFIG, str(binary.programs() / "kubectl"), is_local=True)
+        for name in ("operator", "worker-torch", "worker-spark"):
+            _say(f"giving the image {name} to the cluster")
+            images.load(images.archive(name))
+        values = helm.quick_values(images.reference("operator"))
+        with (
+            cluster.namespace() as namespace,
+            helm.installed(cluster, namespace, values, "--wait", "--timeout=3m") as release,
+        ):
+            yield release
+
+
+def _run(release: helm.Release, path: Path) -> bool:
+    """Apply the objects of one example one after the other, and tell what came out."""
+    print(f"\n### {path.name}", flush=True)
+    well = True
+    with release.cluster.namespace() as namespace:
+        operating = Operating(release, namespace)
+        for manifest in yaml.safe_load_all(path.read_text()):
+            operating.apply(manifest)
+            done = _followed(operating, manifest)
+            well &= done["status"].get("state") == "Succeeded"
+            _tell(done)
+    return well
+
+
+def _followed(operating: Operating, manifest: Mapping[str, Any]) -> Manifest:
+    """The object once it is over; on the way, what changes is said."""
+    kind, name = manifest["kind"].lower(), manifest["metadata"]["name"]
+    said, patience = "", time.monotonic() + PATIENCE_SECONDS
+    while True:
+        found = operating.get(kind, name)
+        status = found.get("status", {})
+        columns = {key: value for key, value in status.get("columns", {}).items() if value}
+        now = f"{name}: {status.get('state', 'Pending')} {json.dumps(columns)}"
+        if now != said:
+            _say(now)
+            said = now
+        if status.get("state") in {"Succeeded", "Failed"} or time.monotonic() > patience:
+            return found
+        time.sleep(LOOK_EVERY_SECONDS)
+
+
+def _tell(done: Manifest) -> None:
+    status = done["status"]
+    began, ended = (datetime.fromisoformat(status[key]) for key in ("startTime", "completionTime"))
+    took = (ended - began).total_seconds()
+    print(f"\n**{done['metadata']['name']}**: {status['state']} in {took / 60:.1f} minutes", end="")
+    if done["kind"] == "TrainingJob":
+        result = status.get("result", {})
+        print(f"; epochs {status['columns'].get('epochs')}, accuracy {result.get('accuracy')}.\n", flush=True)
+        return
+    counts = status["counts"]
+    print(f"; {counts['succeeded']} of {counts['total']} runs succeeded, {counts['failed']} failed.\n")
+    if status.get("effects"):
+        fits = {fit["response"]: fit.get("r2") for fit in status.get("fits", ())}
+        print("| response | R² | term | % of variation | p |\n|---|---|---|---|---|")
+        for effect in status["effects"]:
+            r2, p = fits.get(effect["response"]), effect.get("p")
+            cells = (
+                effect["response"],
+                "" if r2 is None else f"{r2:.3f}",
+                effect["term"],
+                f"{effect['percent']:.1f}",
+                "" if p is None else f"{p:.2g}",
+            )
+            print(f"| {' | '.join(cells)} |")
+    sys.stdout.flush()
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
