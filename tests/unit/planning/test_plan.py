@@ -178,7 +178,7 @@ def test_the_model_being_wrong_for_all_widens_the_wait() -> None:
 def test_a_job_larger_than_the_queue_is_told_so() -> None:
     decided = made(Pending("a", 0.0, epochs(range(1, 2), need=Capacity(4000)))).decision("a")
     assert not decided.starts_now
-    assert decided.reason == "It needs 4 cores, but its queue has 1 cores."
+    assert decided.reason == "It needs 4 cores, but its queue has 1 core."
 
 
 def test_a_deadline_in_the_past_is_not_attainable() -> None:

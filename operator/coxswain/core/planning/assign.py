@@ -55,8 +55,7 @@ def least_work(board: Board) -> Assignment:
     Those get the one with the best chance; jobs without a deadline get what was requested.
     """
     jobs = board.job_of
-    now = np.full((len(jobs), board.replicates), board.snapshot.now)
-    chance, _ = board.chances(np.arange(len(jobs)), now)
+    chance, _ = board.chances(np.arange(len(jobs)), np.full((len(jobs), 1), board.snapshot.now))
     timed = np.isfinite(board.due)
     able = board.fits & (chance >= board.level[jobs])
     # By job: first those that are able, by their work; then the others, by their chance (in percent), then their work.
@@ -80,11 +79,13 @@ def give_way(board: Board, assignment: Assignment, slack: Floats) -> Bools:
     work = board.work[assignment.rows]
     heap: list[tuple[int, float, int]] = []
     freed = 0.0
-    for place, job in enumerate(assignment.order.tolist()):
-        if late[job] or not np.isfinite(board.due[job]):
+    takes_part = (np.isfinite(board.due) & ~late).tolist()
+    claims, works = board.claim.tolist(), work.tolist()
+    for job, own in zip(assignment.order.tolist(), slack.tolist(), strict=True):
+        if not takes_part[job]:
             continue
-        heapq.heappush(heap, (int(board.claim[job]), -float(work[job]), job))
-        while heap and slack[place] + freed < 0:
+        heapq.heappush(heap, (claims[job], -works[job], job))
+        while heap and own + freed < 0:
             _, taken, gone = heapq.heappop(heap)
             late[gone] = True
             freed -= taken
@@ -109,16 +110,19 @@ def spend_slack(board: Board, assignment: Assignment, slack: Floats, begin: Floa
     bucket = np.arange(len(places)) * min(BUCKETS, len(places)) // len(places)
     room = np.full(int(bucket[-1]) + 1, np.inf)
     np.minimum.at(room, bucket, slack[places])
+    bucket_of = np.where(place_of >= 0, bucket[place_of], -1).tolist()
+    least = np.minimum.reduce
     stuck: set[int] = set()
     for job, row, delay, shorter in zip(*(each.tolist() for each in steps), strict=True):
-        here = int(bucket[place_of[job]])
         if job in stuck:
             continue
-        if room[here:].min() < delay or shorter < 0:
+        here = bucket_of[job]
+        behind = room[here:]
+        if shorter < 0 or least(behind) < delay:
             stuck.add(job)
             continue
-        room[here:] -= delay
-        room[here] = min(room[here], shorter)
+        behind -= delay
+        behind[0] = min(behind[0], shorter)
         rows[job] = row
     return rows
 
@@ -136,22 +140,20 @@ def _steps(board: Board, rows: Ints, jobs: Ints, begin: Floats) -> tuple[Ints, I
     order = np.lexsort((-board.worth, delay, board.job_of))
     order = order[better[order]]
     kept, last_job, top = [], -1, -np.inf
-    for row in order.tolist():
-        job = int(board.job_of[row])
+    for row, job, worth in zip(order.tolist(), board.job_of[order].tolist(), board.worth[order].tolist(), strict=True):
         if job != last_job:
             last_job, top = job, -np.inf
-        if board.worth[row] > top:
+        if worth > top:
             kept.append(row)
-            top = float(board.worth[row])
+            top = worth
     chosen = np.array(kept, dtype=np.int64)
     owner = board.job_of[chosen]
     first = np.diff(owner, prepend=-1) != 0
     delays = np.where(first, delay[chosen], np.diff(delay[chosen], prepend=0.0))
     gains = np.where(first, board.worth[chosen] - board.worth[rows[owner]], np.diff(board.worth[chosen], prepend=0.0))
-    ratio = gains / np.maximum(delays, 1e-9)
+    ratio = (gains / np.maximum(delays, 1e-9)).tolist()
     # A job's steps are taken one after the other: a later one counts for no more than the one before it.
-    for place in range(1, len(chosen)):
-        if not first[place]:
-            ratio[place] = min(ratio[place], ratio[place - 1])
-    best = np.argsort(-ratio, kind="stable")
+    for place in np.flatnonzero(~first).tolist():
+        ratio[place] = min(ratio[place], ratio[place - 1])
+    best = np.argsort(-np.asarray(ratio), kind="stable")
     return owner[best], chosen[best], delays[best], leaves[chosen][best]

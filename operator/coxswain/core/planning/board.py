@@ -42,7 +42,8 @@ class Board:
         candidates = [candidate for job in pending for candidate in job.candidates]
         self.first: Ints = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.job_of: Ints = np.repeat(np.arange(len(pending)), counts)
-        self.values: Floats = np.array([each.times.values for each in candidates]).reshape(-1, len(SCORES))
+        tables = [each.times.values for each in candidates]
+        self.values: Floats = np.concatenate(tables).reshape(-1, len(SCORES)) if tables else np.empty((0, len(SCORES)))
         self.shared: Floats = np.array([each.times.shared for each in candidates])
         self.worth: Floats = np.array([each.value for each in candidates])
         self.fits: Bools = np.array([snapshot.capacity.holds(each.need) for each in candidates], dtype=bool)
@@ -127,7 +128,10 @@ class Board:
         return Starts(begin, end)
 
     def chances(self, rows: Ints, begin: Floats) -> tuple[Floats, Floats]:
-        """Of candidates that start then (one row each) to be in time, and the standard errors of these chances."""
+        """Of candidates that start then (one row each) to be in time, and the standard errors of these chances.
+
+        `begin` has a column a replicate, or one for all where they start at the same time in each of them.
+        """
         chance, error = np.ones(len(rows)), np.zeros(len(rows))
         jobs = self.job_of[rows]
         timed = np.flatnonzero(np.isfinite(self.due[jobs]))
@@ -139,9 +143,11 @@ class Board:
 
     def _given_luck(self, rows: Ints, within: Floats) -> Floats:
         values, shared = self.values[rows], self.shared[rows, None]
-        repeat = within.shape[1] // self.replicates
-        luck = np.tile(self._luck[self._family[self.job_of[rows]]], (1, repeat))
-        above = np.sum(values[:, :, None] <= within[:, None, :], axis=1)
+        luck = self._luck[self._family[self.job_of[rows]]]
+        # Score by score: that needs no room for all of them at a time.
+        above = np.zeros(within.shape, dtype=np.int64)
+        for column in range(len(SCORES)):
+            above += values[:, column, None] <= within
         low = np.clip(above - 1, 0, len(SCORES) - 2)
         here = np.take_along_axis(values, low, axis=1)
         gap = np.take_along_axis(values, low + 1, axis=1) - here

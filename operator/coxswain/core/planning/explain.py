@@ -43,15 +43,16 @@ def decide(board: Board, outlook: "Outlook", before: "Outlook", least: Ints) -> 
             strict=True,
         )
     )
-    for place, number in enumerate(assignment.order.tolist()):
-        job = snapshot.pending[number]
-        choice = int(assignment.rows[number] - board.first[number])
-        candidate = job.candidates[choice]
-        attainable = None if job.deadline is None else not failing[number]
+    choices = (assignment.rows - board.first[:-1]).tolist()
+    fails, chances, chances_before = failing.tolist(), chance.tolist(), before.chance.tolist()
+    for place, (number, starts_first) in enumerate(zip(assignment.order.tolist(), at_once.tolist(), strict=True)):
+        job, choice = snapshot.pending[number], choices[number]
+        attainable = None if job.deadline is None else not fails[number]
         runs = attainable is not False or job.when_infeasible is Infeasible.RUN_ANYWAY
-        now = bool(runs and at_once[place] and left.holds(candidate.need))
+        now = runs and starts_first and left.holds(job.candidates[choice].need)
         if now:
-            left = Capacity(left.cores - candidate.need.cores, left.gpus - candidate.need.gpus)
+            need = job.candidates[choice].need
+            left = Capacity(left.cores - need.cores, left.gpus - need.gpus)
         yield Decision(
             name=job.name,
             choice=choice,
@@ -59,7 +60,7 @@ def decide(board: Board, outlook: "Outlook", before: "Outlook", least: Ints) -> 
             forecast=forecasts[place] if runs else _NEVER,
             before=had.get(place),
             attainable=attainable,
-            reason=_reason(job, choice, snapshot.now, float(chance[place]), float(before.chance[place])),
+            reason=_reason(job, choice, snapshot.now, chances[place], chances_before[place]),
             remedy=_remedy(board, number, starts.begin[place]) if attainable is False else None,
             opening=found.get(number),
         )

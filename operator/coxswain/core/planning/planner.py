@@ -8,6 +8,7 @@ back until everybody who is promised to be in time is.
 
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import compress
 
 import numpy as np
 
@@ -38,11 +39,12 @@ REPAIRS = 3
 
 def plan(snapshot: Snapshot, *, seed: int = 0, effort: float = SEARCH) -> Plan:
     """Decide on all pending jobs together; `effort` is what may be spent on the search for something better."""
-    too_large = tuple(
-        job for job in snapshot.pending if not any(snapshot.capacity.holds(each.need) for each in job.candidates)
+    holds = snapshot.capacity.holds
+    fits = [any(holds(each.need) for each in job.candidates) for job in snapshot.pending]
+    refused = tuple(
+        unplaceable(job, snapshot.capacity) for job, fit in zip(snapshot.pending, fits, strict=True) if not fit
     )
-    refused = tuple(unplaceable(job, snapshot.capacity) for job in too_large)
-    placeable = replace(snapshot, pending=tuple(job for job in snapshot.pending if job not in too_large))
+    placeable = replace(snapshot, pending=tuple(compress(snapshot.pending, fits)))
     if not placeable.pending:
         return Plan(refused)
     count = len(placeable.pending)
@@ -148,25 +150,26 @@ def _settle(board: Board, least: Ints, assignment: Assignment) -> Outlook:
 def _taken_back(board: Board, least: Ints, outlook: Outlook, failing: Bools) -> Ints:
     """The rows with as many upgrades undone, before each job that fails, as its delay asks for."""
     assignment = outlook.assignment
-    rows = assignment.rows.copy()
-    slack = slack_of(board, rows[assignment.order], outlook.starts)
-    extra = board.work[rows] - board.work[least]
+    rows = assignment.rows
+    slack = slack_of(board, rows[assignment.order], outlook.starts).tolist()
+    extra = (board.work[rows] - board.work[least]).tolist()
+    better, fails = (rows != least).tolist(), failing.tolist()
     freed = 0.0
     upgraded: list[tuple[float, int]] = []
     for place, job in enumerate(assignment.order.tolist()):
-        if rows[job] != least[job]:
-            heappush(upgraded, (-float(extra[job]), job))
-        if not failing[job]:
+        if better[job]:
+            heappush(upgraded, (-extra[job], job))
+        if not fails[job]:
             continue
-        if rows[job] != least[job]:
-            rows[job] = least[job]
-            freed += max(float(extra[job]), 0.0)
+        if better[job]:
+            better[job] = False
+            freed += max(extra[job], 0.0)
         while upgraded and slack[place] + freed < 0:
             taken, other = heappop(upgraded)
-            if rows[other] != least[other]:
-                rows[other] = least[other]
+            if better[other]:
+                better[other] = False
                 freed -= taken
-    return rows
+    return np.where(better, rows, least)
 
 
 def _before(board: Board, outlook: Outlook) -> Outlook:

@@ -28,23 +28,29 @@ _ROUNDING = 9
 
 
 def improve(board: Board, start: Assignment, effort: float, other: Assignment | None = None) -> Assignment:
-    """The best found from one that is good already, within an effort, counted as `_Search.cells` does.
+    """The best found from one that is good already, within an effort, counted as `cells` does.
 
     `other` is one that may be better to begin with.
     """
     timed = np.flatnonzero(np.isfinite(board.due))
+    changes = int(np.sum(board.fits & np.isfinite(board.due)[board.job_of]))
+    if not len(timed) or cells(board, 1 + changes) > effort:
+        return start
     choices = [_allowed(board, int(job)) for job in timed]
     search = _Search(board, timed, choices, effort)
-    if not len(timed) or search.cells(1 + sum(map(len, choices))) > effort:
-        return start
     trials = np.prod([float(len(each)) for each in choices])
     if trials <= MOST_ASSIGNMENTS:
         search.everything = _product(start.rows, timed, choices)
     orders = factorial(min(len(timed), 10))
-    exact = search.everything is not None and search.cells(int(trials)) * orders <= effort
+    exact = search.everything is not None and cells(board, int(trials)) * orders <= effort
     found = search.try_all_orders(start) if exact else search.climb([start] if other is None else [start, other])
     rows = np.where(found.late, least_work(board).rows, found.rows)
     return Assignment(rows, ordered(board, found.late, found.order), found.late)
+
+
+def cells(board: Board, assignments: int) -> float:
+    """What it costs to try assignments for one order."""
+    return float(assignments * board.replicates * (board.slots.cores + len(SCORES)) * len(board.due))
 
 
 def _allowed(board: Board, job: int) -> Ints:
@@ -83,11 +89,6 @@ class _Search:
         self.everything: Ints | None = None
         self._left = effort
 
-    def cells(self, assignments: int) -> float:
-        """What it costs to try assignments for one order."""
-        board = self.board
-        return float(assignments * board.replicates * (board.slots.cores + len(SCORES)) * len(board.due))
-
     def try_all_orders(self, start: Assignment) -> Assignment:
         """The best of all orders of the jobs with deadlines."""
         untimed = [job for job in range(len(start.rows)) if job not in set(self.timed.tolist())]
@@ -118,8 +119,8 @@ class _Search:
         assignments = self.everything
         if assignments is None:
             assignments = _one_changed(start.rows, self.timed, self.choices)
-        self._left -= self.cells(len(assignments))
-        size = max(1, int(MOST_CELLS / self.cells(1) * len(order)))
+        self._left -= cells(self.board, len(assignments))
+        size = max(1, int(MOST_CELLS / cells(self.board, 1) * len(order)))
         found = []
         for part in np.split(assignments, range(size, len(assignments), size)):
             goals, met = goals_of(self.board, order, part)

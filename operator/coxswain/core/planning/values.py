@@ -7,6 +7,7 @@ are exact.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -163,16 +164,14 @@ class Snapshot:
     patience: float = DAY
 
 
-@dataclass(frozen=True, slots=True)
-class Quantiles:
+class Quantiles(NamedTuple):
     """A time as it is told: the median, and the one that holds with the job's confidence; None if never."""
 
     median: float | None
     bound: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(NamedTuple):
     """When a job starts and finishes (counted as `now` is), how long it waits, and its chance to be in time."""
 
     wait: Quantiles
@@ -181,8 +180,7 @@ class Forecast:
     chance: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What is to be done with one pending job.
 
     `choice` is the place of the setting among its candidates; where that is a change, `before` is the forecast without.

@@ -18,8 +18,8 @@ def told_settings(settings: Mapping[str, Level]) -> str:
 
 def told_amount(capacity: Capacity) -> str:
     """Cores, and GPUs where there are any."""
-    cores = f"{capacity.cores / 1000:g} cores"
-    return f"{cores} and {capacity.gpus} GPUs" if capacity.gpus else cores
+    cores = f"{capacity.cores / 1000:g} core{'' if capacity.cores == 1000 else 's'}"
+    return f"{cores} and {capacity.gpus} GPU{'' if capacity.gpus == 1 else 's'}" if capacity.gpus else cores
 
 
 def told_span(seconds: float) -> str:
