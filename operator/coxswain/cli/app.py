@@ -11,11 +11,14 @@ import typer
 from coxswain.cli.analyze import analyze
 from coxswain.cli.backtest import backtest
 from coxswain.cli.design import design
+from coxswain.cli.explain import explain
 from coxswain.cli.fit import fit
 from coxswain.cli.ledger import app as ledger
+from coxswain.cli.plan import plan
 from coxswain.cli.predict import predict
 from coxswain.cli.queue import queue
 from coxswain.cli.run import run
+from coxswain.cli.whatif import whatif
 from coxswain.core.errors import InputError
 
 app = typer.Typer(
@@ -35,11 +38,14 @@ def _root() -> None:
 app.command()(analyze)
 app.command()(backtest)
 app.command()(design)
+app.command()(explain)
 app.command()(fit)
 app.add_typer(ledger, name="ledger")
+app.command()(plan)
 app.command()(predict)
 app.command()(queue)
 app.command()(run)
+app.command()(whatif)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ def read_manifest(path: Path, *kinds: str, name: str | None = None) -> Any:
     Raises:
         InputError: in one sentence, if there is no such file, it is no YAML, or it has none or several of them.
     """
-    found = [document for document in _documents(path) if isinstance(document, dict) and document.get("kind") in kinds]
+    found = [document for document in documents(path) if isinstance(document, dict) and document.get("kind") in kinds]
     if name is not None:
         found = [document for document in found if (document.get("metadata") or {}).get("name") == name]
     if len(found) != 1:
@@ -23,7 +23,12 @@ def read_manifest(path: Path, *kinds: str, name: str | None = None) -> Any:
     return found[0]
 
 
-def _documents(path: Path) -> list[Any]:
+def documents(path: Path) -> list[Any]:
+    """All documents of a YAML file, whatever they are.
+
+    Raises:
+        InputError: in one sentence, if there is no such file or it is no YAML.
+    """
     import yaml
 
     try:
