@@ -11,9 +11,16 @@ from coxswain.cli.output import Format, Table, emit
 from coxswain.core.errors import InputError
 
 if TYPE_CHECKING:
-    from coxswain.core.baselines import Result
+    from collections.abc import Sequence
+
+    from coxswain.core.baselines import QueuedResult, Result
 
 COLUMNS = ("name", "met", "met_of_feasible", "promised", "kept_of_promised", "kept_error", "accuracy", "gain")
+QUEUED = (
+    *("name", "met", "promised", "kept_of_promised", "kept_error", "accuracy", "gain"),
+    *("mean_wait", "longest_wait", "wait_bounds_held"),
+)
+SERVED = "coxswain and the oracle plan all that wait together; the others choose as jobs come and serve them in turn."
 
 
 def backtest(
@@ -41,6 +48,17 @@ def backtest(
     ] = "coxswain,courier,fltk,random,minimum,oracle",
     confidence: Annotated[float, typer.Option("--confidence", metavar="PERCENT", help="Of a promise.")] = 95,
     repetitions: Annotated[int, typer.Option("--repetitions", metavar="N", help="Jobs of each context.")] = 50,
+    arrivals: Annotated[
+        str | None,
+        typer.Option(
+            "--arrivals",
+            metavar="poisson:UTILISATION",
+            help="Let jobs come over time and wait for each other; by default each is alone.",
+        ),
+    ] = None,
+    servers: Annotated[
+        int, typer.Option("--servers", metavar="K", help="With --arrivals, jobs that run at a time.")
+    ] = 4,
     seed: Seed = 0,
     output: Output = Format.TABLE,
 ) -> None:
@@ -58,31 +76,51 @@ def backtest(
     recorded = baselines.read_recorded(
         table, response=response, value=accuracy, factors=split_names(factors), adjust=split_names(adjust)
     )
+    named, coming = split_names(policies), None if arrivals is None else baselines.parse_arrivals(arrivals)
+    if servers < 1:
+        raise InputError(f"--servers {servers} runs nothing; give at least 1.")
+    results: Sequence[Result | QueuedResult]
     with telling() as tell, threadpool_limits(1):
-        results = baselines.backtest(
-            recorded,
-            policies=split_names(policies),
-            deadlines=drawn,
-            confidences=[confidence / 100],
-            repetitions=repetitions,
-            seed=seed,
-            progress=tell,
-        )
+        if coming is None:
+            results = baselines.backtest(
+                recorded,
+                policies=named,
+                deadlines=drawn,
+                confidences=[confidence / 100],
+                repetitions=repetitions,
+                seed=seed,
+                progress=tell,
+            )
+        else:
+            results = baselines.backtest_queue(
+                recorded,
+                policies=named,
+                deadlines=drawn,
+                confidence=confidence / 100,
+                repetitions=repetitions,
+                arrivals=coming,
+                servers=servers,
+                seed=seed,
+                progress=tell,
+            )
     document: dict[str, Any] = {
         "response": response,
         "contexts": len(recorded.contexts),
         "jobs": results[0].jobs,
         "deadlines": deadlines,
         "confidence": confidence,
+        **({} if coming is None else {"arrivals": arrivals, "servers": servers}),
         "policies": [_document(result) for result in results],
     }
-    rows = [[getattr(result, column) for column in COLUMNS] for result in results]
+    columns = COLUMNS if coming is None else QUEUED
+    rows = [[getattr(result, column) for column in columns] for result in results]
     notes = [
         f"{results[0].jobs} jobs in {len(recorded.contexts)} contexts, each unknown to the models that chose for it.",
         "gain: 0 is always the fastest setting, 1 is knowing the true times; who is late gains nothing.",
+        *([] if coming is None else [SERVED]),
     ]
-    emit(output, [Table(f"Deadlines {deadlines}, promises at {confidence:g} %", COLUMNS, rows, notes)], document)
+    emit(output, [Table(f"Deadlines {deadlines}, promises at {confidence:g} %", columns, rows, notes)], document)
 
 
-def _document(result: "Result") -> dict[str, Any]:
+def _document(result: "Result | QueuedResult") -> dict[str, Any]:
     return {name: value for name, value in asdict(result).items() if name not in ("confidence", "jobs")}

@@ -10,7 +10,18 @@ import pytest
 from typer.testing import CliRunner
 
 from coxswain.cli.app import app
-from coxswain.core.baselines import POLICIES, Contested, Normal, Result, backtest, parse_deadlines, read_recorded
+from coxswain.core.baselines import (
+    POLICIES,
+    Contested,
+    Normal,
+    Poisson,
+    Result,
+    backtest,
+    backtest_queue,
+    parse_arrivals,
+    parse_deadlines,
+    read_recorded,
+)
 from coxswain.core.baselines.policies import Coxswain, Jobs, Lessons
 from coxswain.core.errors import InputError
 from coxswain.core.models import Predictive
@@ -141,3 +152,49 @@ def test_an_unknown_policy_is_refused() -> None:
     recorded = read_recorded(table(), response="seconds", value="accuracy", factors=FACTORS, adjust=["epochs"])
     with pytest.raises(InputError, match="there is no policy best"):
         backtest(recorded, policies=["best"], deadlines=Contested(), confidences=[0.9], repetitions=1)
+
+
+def test_arrivals_are_read() -> None:
+    assert parse_arrivals("poisson:0.8") == Poisson(0.8)
+    for slip in ("poisson", "poisson:0", "uniform:1"):
+        with pytest.raises(InputError, match="write poisson:UTILISATION"):
+            parse_arrivals(slip)
+
+
+def test_in_a_queue_planning_together_beats_choosing_one_by_one() -> None:
+    recorded = read_recorded(table(runs=1), response="seconds", value="accuracy", factors=FACTORS, adjust=["epochs"])
+    results = backtest_queue(
+        recorded,
+        policies=["coxswain", "random", "minimum", "oracle"],
+        deadlines=Normal(400.0, 100.0),
+        confidence=0.95,
+        repetitions=3,
+        arrivals=Poisson(0.9),
+        servers=2,
+        folds=2,
+    )
+    found = {each.name: each for each in results}
+    ours = found["coxswain"]
+    assert ours.met > found["random"].met
+    assert ours.gain is not None
+    assert ours.gain > 0.5
+    assert found["oracle"].gain == 1
+    assert ours.wait_bounds_held is not None
+    assert ours.wait_bounds_held > 0.9
+    assert found["random"].wait_bounds_held is None
+
+
+def test_the_command_lets_jobs_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    table(runs=1).to_csv(path, index=False)
+    arguments = [
+        *("backtest", str(path), "--response", "seconds", "--accuracy", "accuracy", "--factors", ",".join(FACTORS)),
+        *("--adjust", "epochs", "--policies", "minimum,random", "--repetitions", "2", "--arrivals", "poisson:0.9"),
+    ]
+    answer = CliRunner().invoke(app, [*arguments, "--servers", "2", "-o", "json"])
+    assert answer.exit_code == 0, answer.output
+    document = json.loads(answer.output)
+    assert (document["arrivals"], document["servers"], document["jobs"]) == ("poisson:0.9", 2, 18)
+    assert [each["name"] for each in document["policies"]] == ["minimum", "random"]
+    assert all(each["longest_wait"] >= each["mean_wait"] >= 0 for each in document["policies"])
+    assert isinstance(CliRunner().invoke(app, [*arguments, "--servers", "0"]).exception, InputError)

@@ -2,8 +2,10 @@
 
 Recorded (contexts with their candidates) ──> folds of whole contexts ──> each policy learns from the others
                                               deadlines, truths      ──> what it picks, promises and keeps
+                                              arrivals, servers      ──> and how long its jobs wait for each other
 """
 
+from coxswain.core.baselines.arriving import Poisson, QueuedResult, backtest_queue, parse_arrivals
 from coxswain.core.baselines.backtest import Result, backtest
 from coxswain.core.baselines.deadlines import Contested, Deadlines, Normal, parse_deadlines
 from coxswain.core.baselines.policies import POLICIES, Policy
@@ -15,10 +17,14 @@ __all__ = [
     "Context",
     "Deadlines",
     "Normal",
+    "Poisson",
     "Policy",
+    "QueuedResult",
     "Recorded",
     "Result",
     "backtest",
+    "backtest_queue",
+    "parse_arrivals",
     "parse_deadlines",
     "read_recorded",
 ]

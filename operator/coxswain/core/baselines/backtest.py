@@ -8,15 +8,14 @@ if not: who misses a deadline has gained nothing. `gain` places the mean value b
 that of the oracle (1).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from coxswain.core.baselines.deadlines import Deadlines
-from coxswain.core.baselines.policies import POLICIES, Jobs, Lessons, Policy
+from coxswain.core.baselines.policies import POLICIES, Jobs, Lessons, Policy, check_policies
 from coxswain.core.baselines.recorded import Context, Recorded
-from coxswain.core.errors import InputError
 from coxswain.core.models.types import Bools, Floats, Ints
 
 FOLDS = 6
@@ -69,22 +68,16 @@ def backtest(
     Raises:
         InputError: if there is no such policy.
     """
-    for name in policies:
-        if name not in POLICIES:
-            raise InputError(f"there is no policy {name}; there are {', '.join(POLICIES)}.")
+    check_policies(policies)
     wanted = list(dict.fromkeys([*policies, "minimum", "oracle"]))
     rng = np.random.default_rng(seed)
-    number = rng.permutation(len(recorded.contexts)) % min(folds, len(recorded.contexts))
     outcomes: dict[tuple[str, float], list[_Outcome]] = {(name, c): [] for name in wanted for c in confidences}
     feasible = []
-    for fold in range(int(number.max()) + 1):
-        progress(f"fold {fold + 1}")
-        own = [context for context, place in zip(recorded.contexts, number, strict=True) if place == fold]
-        left_out = np.array([context.number for context in own])
-        lessons = Lessons(*recorded.learning(left_out), recorded, seed)
+    for own, lessons in dealt(recorded, folds, seed, rng):
+        progress(f"contexts {', '.join(str(context.number + 1) for context in own)}")
         learned = {name: POLICIES[name](lessons) for name in wanted}
         for context in own:
-            jobs = _jobs(context, deadlines, repetitions, rng)
+            jobs = jobs_of(context, deadlines, repetitions, rng)
             feasible.append((jobs.seconds <= jobs.deadlines[:, None]).any(axis=1))
             for (name, confidence), found in outcomes.items():
                 found.append(_outcome(learned[name], jobs, confidence, seed))
@@ -97,7 +90,19 @@ def backtest(
     ]
 
 
-def _jobs(context: Context, deadlines: Deadlines, count: int, rng: np.random.Generator) -> Jobs:
+def dealt(
+    recorded: Recorded, folds: int, seed: int, rng: np.random.Generator
+) -> Iterator[tuple[list[Context], Lessons]]:
+    """Contexts by folds, each with the lessons that the others teach."""
+    number = rng.permutation(len(recorded.contexts)) % min(folds, len(recorded.contexts))
+    for fold in range(int(number.max()) + 1):
+        own = [context for context, place in zip(recorded.contexts, number, strict=True) if place == fold]
+        left_out = np.array([context.number for context in own])
+        yield own, Lessons(*recorded.learning(left_out), recorded, seed)
+
+
+def jobs_of(context: Context, deadlines: Deadlines, count: int, rng: np.random.Generator) -> Jobs:
+    """So many jobs of a context, each with a deadline and one recorded run of each candidate."""
     seconds = np.column_stack([rng.choice(runs, count) for runs in context.seconds])
     return Jobs(context, deadlines.draw(context, count, rng), seconds)
 
@@ -122,7 +127,6 @@ def _result(
     name: str, confidence: float, own: _Outcome, all_of_them: dict[tuple[str, float], _Outcome], possible: Bools
 ) -> Result:
     minimum, oracle = (all_of_them[other, confidence].worth for other in ("minimum", "oracle"))
-    matters = np.mean(oracle > minimum) >= FEWEST_THAT_MATTER
     kept = own.met[own.promised]
     return Result(
         name=name,
@@ -132,13 +136,19 @@ def _result(
         met_of_feasible=float(own.met[possible].mean()) if possible.any() else None,
         promised=float(own.promised.mean()),
         kept_of_promised=float(kept.mean()) if len(kept) else None,
-        kept_error=_clustered_error(kept, own.context[own.promised]) if len(kept) else None,
+        kept_error=clustered_error(kept, own.context[own.promised]) if len(kept) else None,
         accuracy=float(own.value[own.met].mean()) if own.met.any() else None,
-        gain=float((own.worth - minimum).mean() / (oracle - minimum).mean()) if matters else None,
+        gain=gain_of(own.worth, minimum, oracle),
     )
 
 
-def _clustered_error(kept: Bools, context: Ints) -> float:
+def gain_of(worth: Floats, minimum: Floats, oracle: Floats) -> float | None:
+    """Where the mean worth of jobs lies between that of always-minimum and that of the oracle."""
+    matters = np.mean(oracle > minimum) >= FEWEST_THAT_MATTER and oracle.mean() > minimum.mean()
+    return float((worth - minimum).mean() / (oracle - minimum).mean()) if matters else None
+
+
+def clustered_error(kept: Bools, context: Ints) -> float:
     """Standard error of a share whose jobs come in contexts: those of one context fail or succeed together."""
     residual = kept - kept.mean()
     by_context = np.bincount(context, weights=residual)

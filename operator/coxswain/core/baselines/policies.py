@@ -13,7 +13,7 @@ A policy learns from observations once and then picks for contexts it has not se
 says: that the job will be in time. Policies that do not look at the deadline promise nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from coxswain.core.baselines.recorded import Context, Recorded
+from coxswain.core.errors import InputError
 from coxswain.core.models import Observations, fit
 from coxswain.core.models.families import Family, Regressor
 from coxswain.core.models.families.combined import DOE_FOREST
@@ -108,17 +109,31 @@ class Coxswain:
 
     def pick(self, jobs: Jobs, confidence: float, rng: np.random.Generator) -> Picks:  # noqa: ARG002 nothing is random
         """The most value that is in time with the confidence."""
-        settings, count = jobs.context.settings, len(jobs.deadlines)
-        predicted, values = self.time.predict_array(settings), self.value(settings)
-        chances = np.array([predicted.cdf(deadline) for deadline in jobs.deadlines])
+        seen = self.foresee(jobs.context, confidence)
+        chances = np.array([seen.predicted.cdf(deadline) for deadline in jobs.deadlines])
         near = chances >= NEARLY * chances.max(axis=1, keepdims=True)
-        otherwise = np.argmax(np.where(near, values, -np.inf), axis=1)
-        times = [Times(each, share) for each, share in zip(_tabulated(predicted), predicted.model_share, strict=True)]
-        level = promise_level(times, values, confidence, correlation=self.time.correlation(settings))
-        if level is None:
-            return Picks(otherwise, np.zeros(count, dtype=bool))
-        picks = best_within(predicted.quantile(level), values, jobs.deadlines)
+        otherwise = np.argmax(np.where(near, seen.values, -np.inf), axis=1)
+        if seen.level is None:
+            return Picks(otherwise, np.zeros(len(jobs.deadlines), dtype=bool))
+        picks = best_within(seen.predicted.quantile(seen.level), seen.values, jobs.deadlines)
         return Picks(np.where(picks.promised, picks.chosen, otherwise), picks.promised)
+
+    def foresee(self, context: Context, confidence: float) -> "Foreseen":
+        """What is predicted of the candidates of a context, whatever the deadline."""
+        predicted, values = self.time.predict_array(context.settings), self.value(context.settings)
+        times = [Times(each, share) for each, share in zip(_tabulated(predicted), predicted.model_share, strict=True)]
+        level = promise_level(times, values, confidence, correlation=self.time.correlation(context.settings))
+        return Foreseen(predicted, times, values, level)
+
+
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """Times and values of a context's candidates as they are predicted, and the level at which promises are kept."""
+
+    predicted: Predictive
+    times: list[Times]
+    values: Floats
+    level: float | None
 
 
 def _tabulated(predicted: Predictive) -> Floats:
@@ -203,6 +218,17 @@ def _fltk(lessons: Lessons) -> Policy:
 def _minimum(lessons: Lessons) -> Policy:
     adjusted = lessons.recorded.adjusted
     return Always(adjusted, {key: -mean for key, mean in _averages(lessons.time, adjusted).items()})
+
+
+def check_policies(names: Sequence[str]) -> None:
+    """Refuse a policy that there is not.
+
+    Raises:
+        InputError: in one sentence that names those there are.
+    """
+    for name in names:
+        if name not in POLICIES:
+            raise InputError(f"there is no policy {name}; there are {', '.join(POLICIES)}.")
 
 
 POLICIES: Mapping[str, Callable[[Lessons], Policy]] = {
