@@ -55,10 +55,13 @@ class Jobs:
         never: Callable[[Key], str | None],
         outlook: Callable[[Job, datetime], Outlook | None],
         advice: Callable[[Key], Advice | None],
+        crowded: Callable[[Key], str | None],
+        probes: Callable[[Job], tuple[Job, ...]],
     ) -> None:
         self._cluster, self._cache, self._settings = cluster, cache, settings
         self._ledger, self._recorder, self._metrics = ledger, recorder, metrics
         self._progress, self._never, self._outlook, self._advice = progress, never, outlook, advice
+        self._crowded, self._probes = crowded, probes
 
     async def reconcile(self, key: Key) -> datetime | None:
         """Do what is due for a job; gives the time to look again if nothing happens before."""
@@ -78,8 +81,16 @@ class Jobs:
         if attempt is None:
             invalid = None if job.problem else problem_of(job.spec)
             outlook = None if job.problem or job.status.finished else self._outlook(job, now)
-            advice = self._advice(key)
-            return Snapshot(job, now, invalid=invalid, never=self._never(key), outlook=outlook, advice=advice)
+            return Snapshot(
+                job,
+                now,
+                invalid=invalid,
+                never=self._never(key),
+                crowded=self._crowded(key),
+                outlook=outlook,
+                advice=self._advice(key),
+                probes=() if job.problem else self._probes(job),
+            )
         manifest = self._cache.get(BATCH_JOBS, (job.namespace, attempt.job_name))
         if attempt.jobUID and (manifest is None or manifest["metadata"]["uid"] != attempt.jobUID):
             # Only the server knows for sure that a Job is gone.
@@ -119,6 +130,8 @@ class Jobs:
                 case actions.Record():
                     await self._record(self._entry(seen, action))
                     self._cache.forget_pods((job.namespace, job.name))
+                case actions.Probe(_, manifest):
+                    self._cache.put(JOBS, await self._create(JOBS, job, dict(manifest)))
                 case actions.Release():
                     await self._set_finalizers(job, [name for name in _finalizers(job) if name != FINALIZER])
                     return

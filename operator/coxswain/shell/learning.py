@@ -55,6 +55,7 @@ class Learning:
         except Exception:  # noqa: BLE001 - whatever a model chokes on, jobs go on without a forecast
             self._metrics.model_fit_failures.inc()
             _log.exception("the models of family %s could not be fitted", family)
-            return
+            self._models[family] = FamilyModel(len(entries), problem="its models could not be fitted.")
         self._metrics.model_fit_duration.observe(time.monotonic() - began)
+        self._metrics.families_drifting.set(sum(each.drifting for each in self._models.values()))
         self._learned(family)

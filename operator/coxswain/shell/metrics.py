@@ -56,6 +56,9 @@ class Metrics:
         self.model_fit_duration = self._histogram(
             "model_fit_duration_seconds", "Time to fit the models of one family.", _FIT
         )
+        self.families_drifting = self._gauge(
+            "families_drifting", "Families whose runs have changed and whose forecasts do not hold yet."
+        )
         self.model_fit_failures = self._counter("model_fit_failures", "Fits that failed.")
         for outcome in Outcome:
             self.scrapes.labels(outcome)

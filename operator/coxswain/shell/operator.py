@@ -26,6 +26,7 @@ from coxswain.core.api.status import Interval
 from coxswain.core.experiments.view import Experiment
 from coxswain.core.families import family_of
 from coxswain.core.forecasts.outlook import outlook
+from coxswain.core.jobs import cold
 from coxswain.core.jobs.view import Job, Outlook
 from coxswain.core.manifests.attempt import JOB_LABEL
 from coxswain.shell.cache import Cache, Key, key_of
@@ -102,6 +103,7 @@ class Operator:
             metrics=metrics,
             steering=self.steering,
             outlook_at_start=self._outlook_at_start,
+            cold=self._cold,
         )
         self.jobs = Jobs(
             cluster,
@@ -114,6 +116,8 @@ class Operator:
             never=self.queues.never,
             outlook=self._outlook,
             advice=self.steering.advice,
+            crowded=self.queues.crowded,
+            probes=self._probes,
         )
         self.experiments = Experiments(cluster, self.cache, self.ledger, recorder, self._processes)
         self.identity = f"{socket.gethostname()}-{os.getpid()}"
@@ -278,6 +282,19 @@ class Operator:
     def _outlook_at_start(self, job: Job, now: datetime) -> Outlook | None:
         return self._foreseen(job, now, None)
 
+    def _cold(self, job: Job) -> bool:
+        """Whether a job does not start because too little is known of runs like it."""
+        if job.spec.steering.cold_start == "Run":
+            return False
+        return cold.waits(job, self._outlook(job, datetime.now(UTC)), self._probes(job))
+
+    def _probes(self, job: Job) -> tuple[Job, ...]:
+        """The probes of a job's family, if it may have some."""
+        if job.spec.steering.cold_start != "Probe":
+            return ()
+        probes = [each for each in self.cache.jobs() if each.probe_of and not each.problem]
+        return tuple(each for each in probes if self._family(each) == self._family(job))
+
     def _foreseen(self, job: Job, now: datetime, wait: Interval | None) -> Outlook | None:
         model = self.learning.of(self._family(job))
         if model is None:
@@ -288,7 +305,7 @@ class Operator:
         except (ArithmeticError, ValueError):
             # A model may be wrong in ways nobody thought of; the job goes on without a forecast.
             _log.exception("no forecast for %s/%s", job.namespace, job.name)
-            return None
+            return Outlook(None, "NotLearned", "what runs like it have taught could not be applied to it.")
 
     def _observed(self, family: str) -> None:
         """The ledger has other observations of a family."""

@@ -41,16 +41,23 @@ class Queues:
         metrics: Metrics,
         steering: Steering,
         outlook_at_start: Callable[[Job, datetime], Outlook | None],
+        cold: Callable[[Job], bool],
     ) -> None:
         self._cluster, self._cache, self._settings, self._recorder = cluster, cache, settings, recorder
         self._metrics, self._steering, self._outlook_at_start = metrics, steering, outlook_at_start
+        self._cold = cold
         self._pass = asyncio.Lock()
         self._others: dict[str, list[Manifest]] = {}
         self._never: dict[Key, str] = {}
+        self._crowded: dict[Key, str] = {}
 
     def never(self, key: Key) -> str | None:
         """Why a job could not start even if nothing else ran, as far as the last pass found."""
         return self._never.get(key)
+
+    def crowded(self, key: Key) -> str | None:
+        """Why pods that are not ours leave no room for a job, as far as the last pass found."""
+        return self._crowded.get(key)
 
     async def look_around(self) -> None:
         """See what pods that are not ours take of the nodes."""
@@ -81,10 +88,12 @@ class Queues:
                 waiting = {key: current[key] for key in current.keys() - unsettled if self._may_start(current[key])}
                 ranked = [replace(_waiting(job), rank=self._steering.rank(key)) for key, job in waiting.items()]
                 outcome = admit(ranked, capacity, now)
-            changed = {key for key in waiting if self._never.get(key) != outcome.never.get(key)} | set(planned)
-            for key in waiting:
-                self._never.pop(key, None)
-            self._never |= outcome.never
+            changed = set(planned)
+            for said, found in ((self._never, outcome.never), (self._crowded, outcome.crowded)):
+                changed |= {key for key in waiting if said.get(key) != found.get(key)}
+                for key in waiting:
+                    said.pop(key, None)
+                said.update(found)
             for each in outcome.start:
                 if await self._start(waiting[each.key]):
                     changed.add(each.key)
@@ -113,7 +122,9 @@ class Queues:
         return {key: Job(manifest) for key in jobs if (manifest := self._cache.get(JOBS, key)) is not None}
 
     def _may_start(self, job: Job) -> bool:
-        """Whether a job that will not make it in time should run all the same."""
+        """Whether enough is known of a job, and one that will not make it in time should run all the same."""
+        if self._cold(job):
+            return False
         advice = self._steering.advice((job.namespace, job.name))
         return advice is None or advice.attainable is not False or job.spec.steering.when_infeasible == "RunAnyway"
 
@@ -176,18 +187,14 @@ class Queues:
             held_cores=sum(demand.all_cores for demand in demands),
             held_gpus=sum(demand.all_gpus for demand in demands),
             nodes=self._nodes(queue, holding),
+            beside=tuple(self._nodes_beside_others().values()) if "auto" in {queue.cores, queue.gpus} else (),
         )
 
     def _nodes(self, queue: Queue, holding: Sequence[Job]) -> tuple[Node, ...] | None:
         """The nodes as they are once every promised pod has its place; None where the queue's numbers are given."""
         if "auto" not in {queue.cores, queue.gpus}:
             return None
-        gpu = self._settings.gpu_resource
-        nodes = {node.name: node for node in (_node(each, gpu) for each in self._cache.all(NODES) if _usable(each))}
-        for name, pods in self._others.items():
-            for pod in pods:
-                if name in nodes:
-                    nodes[name] = nodes[name].less(_requests(pod, gpu))
+        gpu, nodes = self._settings.gpu_resource, self._nodes_beside_others()
         unplaced = {(job.namespace, job.name): demand_of(job.effective) for job in holding}
         for pod in self._cache.all(PODS):
             # Those of a job that is gone or over, which have not ended yet, count as well.
@@ -204,6 +211,15 @@ class Queues:
             if demand.pods > 0:
                 capacity = capacity.place(replace(_waiting(job), demand=demand)) or capacity
         return capacity.nodes
+
+    def _nodes_beside_others(self) -> dict[str, Node]:
+        """The nodes as pods that are not ours leave them."""
+        gpu = self._settings.gpu_resource
+        nodes = {node.name: node for node in (_node(each, gpu) for each in self._cache.all(NODES) if _usable(each))}
+        for name in self._others.keys() & nodes.keys():
+            for pod in self._others[name]:
+                nodes[name] = nodes[name].less(_requests(pod, gpu))
+        return nodes
 
 
 def _waiting(job: Job) -> Waiting:

@@ -99,3 +99,21 @@ def test_never_more_than_there_is(jobs: list[tuple[float, int, int]], cores: flo
     total = sum(each.demand.all_cores for each in outcome.start)
     assert total <= min(cores, sum(sizes)) + 1e-6
     assert not {each.key for each in outcome.start} & outcome.never.keys()
+
+
+def test_who_finds_no_room_beside_the_pods_of_others_is_told_what_they_take() -> None:
+    beside = (node("a", 4, free=0.5), node("b", 4, free=1))
+    capacity = Capacity(None, None, nodes=beside, beside=beside)
+    outcome = admit([waiting("wide", 2), waiting("pair", 1, pods=2), waiting("small", 1)], capacity, NOON)
+    assert [each.key[1] for each in outcome.start] == ["small"]
+    assert {key[1] for key in outcome.crowded} == {"wide", "pair"}
+    assert outcome.crowded["here", "wide"] == (
+        "pods that are not Coxswain's fill the nodes: it needs 2 cores, 1 GiB; free of 8 cores are 1.5 cores, 16 GiB."
+    )
+    assert "each of its 2 pods needs 1 cores, 1 GiB" in outcome.crowded["here", "pair"]
+
+
+def test_who_waits_for_jobs_of_ours_is_not_told_of_others() -> None:
+    capacity = Capacity(None, None, nodes=(node("a", 4, free=0.5),), beside=(node("a", 4, free=3),))
+    assert admit([waiting("wide", 2)], capacity, NOON).crowded == {}
+    assert admit([waiting("wide", 2)], Capacity(1, None, held_cores=1), NOON).crowded == {}

@@ -242,6 +242,16 @@ def test_without_enough_observations_it_says_how_many_are_missing() -> None:
     assert (ready.status, ready.message) == ("False", outlook.message)
 
 
+def test_a_job_that_others_leave_no_room_is_told_so_for_as_long() -> None:
+    crowded = decide(seen(job(), crowded="pods that are not Coxswain's fill the nodes."))
+    condition = crowded.status.condition("Admitted")
+    assert condition
+    assert (crowded.status.state, condition.reason) == ("Pending", "NoRoom")
+    room = decide(seen(next_job(job(), crowded))).status.condition("Admitted")
+    assert room
+    assert room.reason == "Waiting"
+
+
 KUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "team"}}
 
 

@@ -12,7 +12,7 @@ from tests.contract.crds import EXPERIMENTS, JOBS, schema
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 UNITS = ("_seconds", "_ratio", "_bytes", "_info", "_cores", "_gpus")
-COUNTS = {"jobs", "experiments", "queue_pending_jobs", "leader", "work_queue_length"}
+COUNTS = {"jobs", "experiments", "queue_pending_jobs", "leader", "work_queue_length", "families_drifting"}
 
 
 @pytest.fixture

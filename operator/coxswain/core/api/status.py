@@ -96,6 +96,8 @@ class Issued(Part):
     time: Moment
     settings: str
     """A hash of what it is a forecast of."""
+    learned: Moment | None = None
+    """When the last run ended that it was learned from."""
     confidence_percent: float
     wait_seconds: Interval | None = None
     duration_seconds: Interval

@@ -2,13 +2,23 @@
 
 Jobs that failed of their own fault tell nothing about durations. One that was killed tells by the epochs it finished.
 A workload without epochs, such as an ingest, is learned as one epoch.
+
+Forecasts of runs that have finished tell whether they hold. Where they do not hold as often as they say, levels are
+read elsewhere (`track`). Where runs have changed altogether (`drift`), those that began before are left out: what
+changed need not be the same for all settings, so there is no factor to correct them by, and no weight at which a run
+that is no longer true helps. Fewer runs are left then, and bounds as wide as these few allow.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
+from coxswain.core.forecasts.adapted import adapt
+from coxswain.core.forecasts.drift import Drift, drift_in
+from coxswain.core.forecasts.scores import Made, began_at, last_end, scored
+from coxswain.core.forecasts.track import track
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, RunRecord, fit_curve, fit_durations
 from coxswain.core.models.duration import FEWEST_RUNS
@@ -24,6 +34,16 @@ class FamilyModel:
     durations: DurationModel | None = None
     curve: LearningCurve | None = None
     problem: str | None = None
+    drift: Drift | None = None
+    knows: datetime | None = None
+    """When the last run ended that it has learned from."""
+    observed: tuple[Mapping[str, Level], ...] = ()
+    """What the runs ran with, while they are too few to learn from."""
+
+    @property
+    def drifting(self) -> bool:
+        """Whether runs have changed, and forecasts have not yet been seen to hold again."""
+        return self.drift is not None and not self.drift.over
 
     @property
     def missing(self) -> int:
@@ -33,15 +53,27 @@ class FamilyModel:
 
 def learn(entries: Sequence[Entry]) -> FamilyModel:
     """Learn from the entries of one family."""
+    forecasts = [each for each in scored(entries, Made.START) if each.finished]
+    drift = drift_in(forecasts)
+    if drift is not None:
+        entries = _since(entries, drift)
+        forecasts = [each for each in forecasts if each.knew >= drift.noticed]
     finished = [entry for entry in entries if entry.observation.succeeded]
     records = [record for record in map(_record, finished) if record is not None]
     if len(records) < FEWEST_RUNS:
-        return FamilyModel(len(records))
+        return FamilyModel(len(records), observed=tuple(entry.fields for entry in finished))
     try:
         durations = fit_durations(records)
     except InputError as error:
         return FamilyModel(len(records), problem=str(error))
-    return FamilyModel(len(records), durations, _curve(finished))
+    durations = adapt(durations, track(each.score for each in forecasts))
+    return FamilyModel(len(records), durations, _curve(finished), drift=drift, knows=last_end(entries))
+
+
+def _since(entries: Sequence[Entry], drift: Drift) -> Sequence[Entry]:
+    """The entries of runs that began after a change, if they are enough to learn from."""
+    kept = [entry for entry in entries if (began_at(entry) or 0.0) >= drift.since.timestamp()]
+    return kept if sum(entry.observation.succeeded for entry in kept) >= FEWEST_RUNS else entries
 
 
 def settings_of(fields: Iterable[tuple[str, Level]], load: float) -> dict[str, Level]:

@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from coxswain.core.api.job import JobSpec
-from coxswain.core.api.status import Forecast, Interval, Issued
+from coxswain.core.api.status import Forecast, Interval, Issued, render_time
 from coxswain.core.errors import InputError
 from coxswain.core.families import fields_of
+from coxswain.core.forecasts.adapted import plain, read_at
 from coxswain.core.forecasts.fan import fan_of
 from coxswain.core.forecasts.learning import FamilyModel, settings_of
 from coxswain.core.jobs.view import Job, Outlook, Trained
@@ -39,7 +40,7 @@ def outlook(
     if model.durations is None:
         if model.missing:
             message = f"{model.missing} more finished runs like it are needed; there are {model.runs}."
-            return Outlook(None, "TooFewObservations", message)
+            return Outlook(None, "TooFewObservations", message, missing=model.missing, observed=model.observed)
         return Outlook(None, "NotLearned", model.problem or "nothing could be learned from the runs so far.")
     spec = job.effective
     settings = settings_of(fields_of(spec).items(), load)
@@ -61,6 +62,7 @@ def outlook(
     issued = Issued(
         time=now,
         settings=settings_hash(spec),
+        learned=model.knows,
         confidence_percent=confidence,
         wait_seconds=wait if not job.status.attempt else None,
         duration_seconds=_interval(duration.quantile(np.array([tail, 0.5, 1 - tail]))),
@@ -68,15 +70,26 @@ def outlook(
         latest_finish_time=now + timedelta(seconds=float(np.quantile(total, confidence / 100))),
         chance_percent=None if chance is None else round(chance, 1),
         basis=_basis(duration, model),
-        quantiles=fan_of(duration.quantile),
+        quantiles=fan_of(plain(duration).quantile),
+        adapted=read_at(duration),
     )
     forecast = Forecast(
         **{name: getattr(issued, name) for name in Issued.model_fields.keys() & Forecast.model_fields.keys()},
         accuracy=_accuracy(job, model, epochs, tail),
         model=model.durations.epoch.chosen,
     )
-    message = f"forecast from {model.runs} finished runs like it."
-    return Outlook(forecast, "Learned", message, None if trained and trained.epochs else issued)
+    return Outlook(forecast, *_learned(model), None if trained and trained.epochs else issued)
+
+
+def _learned(model: FamilyModel) -> tuple[str, str]:
+    """What a forecast was learned from: a reason and a sentence."""
+    drift = model.drift
+    if drift is None or not model.drifting:
+        return "Learned", f"forecast from {model.runs} finished runs like it."
+    return "Drifted", (
+        f"forecast from {model.runs} finished runs like it that began since {render_time(drift.since)}: "
+        f"these took about {drift.ratio:.2g} times as long as forecast, so earlier ones are left out."
+    )
 
 
 def settings_hash(spec: JobSpec) -> str:

@@ -10,7 +10,7 @@ was at least the confidence asked for. Runs that failed are not scored: forecast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 import numpy as np
@@ -42,6 +42,11 @@ class Scored:
     deadline: datetime | None
     finished: bool
     """Whether it trained to its end; if not, it was stopped at its deadline."""
+
+    @property
+    def knew(self) -> datetime:
+        """Until when the forecast knew how runs had ended."""
+        return self.issued.learned or self.issued.time
 
     @property
     def score(self) -> float:
@@ -139,10 +144,10 @@ def _beside_history(entries: Sequence[Entry], made: Made) -> Iterator[tuple[floa
     """The CRPS of each forecast and of plain history, where there was any."""
     families: Mapping[str, list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.observation.succeeded and entry.observation.responses.get("duration", 0.0) > 0 and finish_of(entry):
+        if entry.observation.succeeded and entry.observation.responses.get("duration", 0.0) > 0 and _ended_at(entry):
             families[entry.family.key].append(entry)
     for runs in families.values():
-        ends = np.array([finish_of(run) for run in runs])
+        ends = np.array([_ended_at(run) for run in runs])
         seconds = np.array([run.observation.responses["duration"] for run in runs])
         for run in runs:
             found = scored_entry(run, made)
@@ -154,10 +159,25 @@ def _beside_history(entries: Sequence[Entry], made: Made) -> Iterator[tuple[floa
                 yield _crps(found.quantiles(LEVELS), found.seconds), _crps(plain, found.seconds)
 
 
-def finish_of(entry: Entry) -> float | None:
-    """When a run finished, as its observation says, in seconds; None if it does not say."""
+def last_end(entries: Iterable[Entry]) -> datetime | None:
+    """When the last of some runs ended."""
+    ends = [entry.promised.ended.timestamp() if entry.promised else _ended_at(entry) for entry in entries]
+    known = [end for end in ends if end is not None]
+    return datetime.fromtimestamp(max(known), UTC) if known else None
+
+
+def began_at(entry: Entry) -> float | None:
+    """When a run began, as its observation says, in seconds; None if it does not say."""
+    return _seconds_of(entry.observation.started)
+
+
+def _ended_at(entry: Entry) -> float | None:
+    return _seconds_of(entry.observation.finished)
+
+
+def _seconds_of(moment: str) -> float | None:
     try:
-        return parse_time(entry.observation.finished).timestamp()
+        return parse_time(moment).timestamp()
     except ValueError:
         return None
 

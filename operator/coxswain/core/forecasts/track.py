@@ -14,7 +14,8 @@ The step is a share of the largest score of late, so that a track is quiet while
 change.
 """
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +51,17 @@ UNMOVED = Track(SCORES)
 
 def track(scores: Iterable[float]) -> Track:
     """The track after forecasts whose times lay at some scores, in the order in which they came to be known."""
+    return deque(tracks(scores), maxlen=1)[0]
+
+
+def tracks(scores: Iterable[float]) -> Iterator[Track]:
+    """The track that each of some scores comes upon, and at last the one after all of them."""
     hidden = SCORES.copy()
-    shown = SCORES
-    late: list[float] = []
+    shown = UNMOVED
+    yield shown
+    late: deque[float] = deque(maxlen=LATE)
     for score in scores:
-        late = [*late, abs(score)][-LATE:]
-        hidden += STEP * max(late) * (LEVELS - (score <= shown))
-        shown = np.asarray(isotonic_regression(hidden).x, dtype=float)
-    return Track(shown)
+        late.append(abs(score))
+        hidden += STEP * max(late) * (LEVELS - (score <= shown.scores))
+        shown = Track(np.asarray(isotonic_regression(hidden).x, dtype=float))
+        yield shown

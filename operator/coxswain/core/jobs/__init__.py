@@ -4,6 +4,7 @@
     parameters  what a job runs with: what was asked for, overlaid with what was steered
     ending      how an attempt ended, from what is left of its pods
     life        the decision: `decide(snapshot)`
+    cold        what a job does while too little is known to forecast it
     kueue       where Kueue decides about the start
     foreseen    the forecast in the status
     entries     what the ledger keeps of a job

@@ -1,6 +1,8 @@
 """What a decision may ask of the cluster. Each may be carried out again after a crash and then changes nothing more."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from coxswain.core.verdict import Verdict
 
@@ -42,6 +44,14 @@ class DropHelpers:
 
 
 @dataclass(frozen=True)
+class Probe:
+    """Create a short run of the job's own, a TrainingJob, so that the job can be forecast."""
+
+    name: str
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Release:
     """Take our finalizer off: nothing of the job can be lost any more."""
 
@@ -51,4 +61,4 @@ class Remove:
     """Delete the job, whose time to live is over."""
 
 
-Action = Launch | Retarget | TakeDown | Record | DropHelpers | Release | Remove
+Action = Launch | Retarget | TakeDown | Record | DropHelpers | Probe | Release | Remove

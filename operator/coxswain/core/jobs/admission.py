@@ -94,6 +94,8 @@ class Capacity:
     held_cores: float = 0.0
     held_gpus: int = 0
     nodes: tuple[Node, ...] | None = None
+    beside: tuple[Node, ...] = ()
+    """The nodes as they would be without any pod of ours: what pods of others leave."""
 
     def place(self, job: Waiting) -> "Capacity | None":
         """What is left when the job has its place, or None if it finds none."""
@@ -137,6 +139,21 @@ class Capacity:
             )
         return None
 
+    def crowded(self, job: Waiting) -> str | None:
+        """A sentence that says what pods of others take, if they alone leave no room for the job."""
+        if not self.beside or Capacity(None, None, nodes=self.beside).place(job) is not None:
+            return None
+        demand, nodes = job.demand, [node for node in self.beside if node.matches(job.node_selector)]
+        needed = _told(demand.cores, demand.memory, demand.gpus)
+        free = _told(
+            sum(max(node.free_cores, 0.0) for node in nodes),
+            sum(max(node.free_memory, 0) for node in nodes),
+            sum(max(node.free_gpus, 0) for node in nodes),
+        )
+        pods = f"each of its {demand.pods} pods needs" if demand.pods > 1 else "it needs"
+        offered = sum(node.cores for node in nodes)
+        return f"pods that are not Coxswain's fill the nodes: {pods} {needed}; free of {offered:g} cores are {free}."
+
 
 @dataclass(frozen=True)
 class Admission:
@@ -144,6 +161,8 @@ class Admission:
 
     start: tuple[Waiting, ...] = ()
     never: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    crowded: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Of those that have to wait, whom pods of others leave no room."""
     again_at: datetime | None = None
 
 
@@ -151,6 +170,7 @@ def admit(waiting: Sequence[Waiting], capacity: Capacity, now: datetime) -> Admi
     """Choose from the jobs of a queue."""
     start: list[Waiting] = []
     never: dict[tuple[str, str], str] = {}
+    crowded: dict[tuple[str, str], str] = {}
     again: list[datetime] = []
     for job in sorted(waiting, key=lambda each: each.order):
         if reason := capacity.never(job):
@@ -164,10 +184,12 @@ def admit(waiting: Sequence[Waiting], capacity: Capacity, now: datetime) -> Admi
             start.append(job)
             capacity = left
             continue
+        if reason := capacity.crowded(job):
+            crowded[job.key] = reason
         if now >= job.created + PATIENCE:
             break
         again.append(job.created + PATIENCE)
-    return Admission(tuple(start), never, min(again, default=None))
+    return Admission(tuple(start), never, crowded, min(again, default=None))
 
 
 def _told(cores: float, memory: int, gpus: float) -> str:

@@ -18,7 +18,7 @@ from coxswain.core.api.status import (
     JobState,
     JobStatus,
 )
-from coxswain.core.jobs import kueue, words
+from coxswain.core.jobs import cold, kueue, words
 from coxswain.core.jobs.actions import Action, DropHelpers, Launch, Record, Release, Remove, TakeDown
 from coxswain.core.jobs.decision import Decision, Note
 from coxswain.core.jobs.ending import missing, verdict_of
@@ -31,14 +31,16 @@ from coxswain.core.verdict import Verdict
 PLACED = "Placed"
 """The condition that tells whether all pods of the attempt run, and if not, why."""
 SUSPENSION, START_TIMEOUT = "Suspended", "StartTimeout"
-INFEASIBLE = "Infeasible"
+INFEASIBLE, COLD_START, NO_ROOM = "Infeasible", "ColdStart", "NoRoom"
+# Why a job is not admitted, as long as that is so; it waits as usual when it is no longer.
+_WHILE = {"InvalidSpec", "TooLarge", INFEASIBLE, COLD_START, NO_ROOM}
 _NO_FAULT = {SUSPENSION, START_TIMEOUT}
 _FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
 
 
 def decide(snapshot: Snapshot) -> Decision:
     """The decision."""
-    for rule in (_deleted, _finished, _under_way, _refused, _suspended, _hopeless):
+    for rule in (_deleted, _finished, _under_way, _refused, _suspended, _cold, _hopeless):
         decision = rule(snapshot)
         if decision is not None:
             return decision
@@ -235,6 +237,18 @@ def _suspended(seen: Snapshot) -> Decision | None:
     return Decision(status.having(SUSPENDED, "True", SUSPENSION, "suspend is true.", now=seen.now))
 
 
+def _cold(seen: Snapshot) -> Decision | None:
+    """A job that does not start before enough is known of runs like it, if it says so."""
+    if not cold.waits(seen.job, seen.outlook, seen.probes):
+        return None
+    message = cold.told(seen.job, seen.outlook, seen.probes)
+    status = _said(seen, "Held").having(ADMITTED, "False", COLD_START, message, now=seen.now)
+    probe = cold.next_probe(seen.job, seen.outlook, seen.probes)
+    if probe is None:
+        return Decision(status)
+    return Decision(status, (probe,), (Note("Probing", f"{probe.name} runs first, so that it can be forecast."),))
+
+
 def _hopeless(seen: Snapshot) -> Decision | None:
     """A job that cannot be in time is held or fails, if it says so; without saying so it runs as well as it can."""
     job, advice = seen.job, seen.advice
@@ -257,7 +271,9 @@ def _waiting(seen: Snapshot) -> Decision:
     if status.condition(SUSPENDED):
         status = status.having(SUSPENDED, "False", "Resumed", "it may run.", now=seen.now)
     before = status.condition(ADMITTED)
-    if before is None or before.status == "True" or before.reason in {"InvalidSpec", "TooLarge", INFEASIBLE}:
+    if seen.crowded:
+        status = status.having(ADMITTED, "False", NO_ROOM, seen.crowded, now=seen.now)
+    elif before is None or before.status == "True" or before.reason in _WHILE:
         message = f"it waits in queue {job.spec.queue_name} for its turn and for room."
         status = status.having(ADMITTED, "False", "Waiting", message, now=seen.now)
     pause = not_before(job)

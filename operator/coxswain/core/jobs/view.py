@@ -13,6 +13,7 @@ from coxswain.core.api.objects import Object
 from coxswain.core.api.status import Adjusted, Attempt, Forecast, Issued, JobStatus, parse_job_status, parse_time
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
+from coxswain.core.factors import Level
 from coxswain.core.jobs.parameters import effective
 from coxswain.core.manifests.attempt import ATTEMPT_LABEL, KUEUE_LABEL
 
@@ -43,6 +44,14 @@ class Job(Object):
         for owner in self.manifest["metadata"].get("ownerReferences", ()):
             if owner.get("kind") == "TrainingExperiment" and owner.get("controller"):
                 return owner["name"], owner["uid"]
+        return None
+
+    @property
+    def probe_of(self) -> str | None:
+        """The UID of the job that it is a probe of."""
+        for owner in self.manifest["metadata"].get("ownerReferences", ()):
+            if owner.get("kind") == "TrainingJob" and owner.get("controller"):
+                return str(owner["uid"])
         return None
 
     @cached_property
@@ -230,6 +239,10 @@ class Snapshot:
     advice: "Advice | None" = None
     invalid: str | None = None
     """What only the operator knows to be wrong with the spec."""
+    probes: "tuple[Job, ...]" = ()
+    """The probes of its family."""
+    crowded: str | None = None
+    """Why pods that are not ours leave no room for it."""
     never: str | None = None
     """Why the queue could not start it even if nothing else ran."""
 
@@ -253,6 +266,10 @@ class Outlook:
     message: str
     issued: Issued | None = None
     """The same as it is kept to be scored; of a job that has not begun to train."""
+    missing: int = 0
+    """How many more finished runs like it are needed before it can be forecast."""
+    observed: tuple[Mapping[str, Level], ...] = ()
+    """What these ran with, while they are too few."""
 
 
 @dataclass(frozen=True)
