@@ -34,6 +34,11 @@ def analyze_experiment(spec: ExperimentSpec, observations: Sequence[Observation]
     return tuple(_analyze(spec, response, observations) for response in spec.analysis.responses)
 
 
+def names_in_expressions(spec: ExperimentSpec) -> tuple[str, ...]:
+    """What the expression of a response may name: what is measured, and the factors that are numbers."""
+    return (*MEASURED_RESPONSES, *(factor.name for factor in spec.factors if factor.levels))
+
+
 def measurements(spec: ExperimentSpec, response: Response, observations: Sequence[Observation]) -> Dataset:
     """The measurements of one response; jobs that ran together are one unit.
 
@@ -45,7 +50,7 @@ def measurements(spec: ExperimentSpec, response: Response, observations: Sequenc
         raise InputError("no run has succeeded, so there is nothing to analyse.")
     table = pd.DataFrame(finished)
     if response.expression is not None:
-        table[response.name] = parse_expression(response.expression, MEASURED_RESPONSES)(table)
+        table[response.name] = parse_expression(response.expression, names_in_expressions(spec))(table)
     return make_dataset(
         table,
         response.name,

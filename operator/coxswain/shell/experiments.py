@@ -3,17 +3,17 @@
 import asyncio
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from datetime import UTC, datetime
 
+from coxswain.core.api.design import SEARCHES
 from coxswain.core.api.objects import owner_reference
 from coxswain.core.api.status import ExperimentStatus, render_time
-from coxswain.core.designs.from_spec import design_of
 from coxswain.core.errors import InputError
-from coxswain.core.expand import expand
 from coxswain.core.experiments import findings
 from coxswain.core.experiments.life import Decision, decide
+from coxswain.core.experiments.plan import plan_course, plan_design
 from coxswain.core.experiments.view import Experiment, Plan, Snapshot
 from coxswain.core.jobs.view import Job
 from coxswain.core.ledger.entry import Entry
@@ -36,7 +36,7 @@ class Experiments:
     def __init__(self, cluster: Cluster, cache: Cache, ledger: Ledger, recorder: Recorder, processes: Executor) -> None:
         self._cluster, self._cache, self._ledger, self._recorder = cluster, cache, ledger, recorder
         self._processes = processes
-        self._plans: dict[tuple[str, int], Plan | str] = {}
+        self._plans: dict[str, tuple[int, str, Plan | str]] = {}
 
     async def reconcile(self, key: Key) -> datetime | None:
         """Do what is due for an experiment; gives the time to look again if nothing happens before."""
@@ -49,7 +49,8 @@ class Experiments:
         return decision.wake_at
 
     async def _gather(self, experiment: Experiment) -> Snapshot:
-        entries = self._ledger.of_experiment(experiment.namespace, experiment.uid)
+        # As they are now: what comes in while the plan is made is for the next look.
+        entries = dict(self._ledger.of_experiment(experiment.namespace, experiment.uid))
         jobs = {
             job.name: job
             for job in self._cache.jobs()
@@ -60,19 +61,31 @@ class Experiments:
             stored = await self._cluster.find(CONFIG_MAPS, experiment.namespace, experiment.status.results)
             known = (stored or {}).get("metadata", {}).get("annotations") or {}
             ready = known.get(_DIGEST) == _digest(experiment, list(entries.values()))
-        return Snapshot(experiment, datetime.now(UTC), await self._plan(experiment), entries, jobs, ready)
+        return Snapshot(
+            experiment, datetime.now(UTC), await self._plan(experiment, entries, jobs), entries, jobs, ready
+        )
 
-    async def _plan(self, experiment: Experiment) -> Plan | str:
-        """The design and its runs, made once for every version of the spec, aside: some designs take a while."""
-        version = (experiment.uid, experiment.generation)
-        if version not in self._plans:
-            self._plans = {key: plan for key, plan in self._plans.items() if key[0] != experiment.uid}
-            plan = await asyncio.to_thread(_plan, experiment)
-            problem = None if isinstance(plan, str) else await self._learn_from(experiment)
+    async def _plan(self, experiment: Experiment, entries: Mapping[str, Entry], jobs: Mapping[str, Job]) -> Plan | str:
+        """The design and its runs, made aside, and again only when what they follow from has changed."""
+        if experiment.problem is not None:
+            return experiment.problem
+        asked, generation = experiment.parsed, experiment.generation
+        searches = asked.spec.design.type in SEARCHES
+        seen = _state(entries, jobs) if searches else ""
+        known = self._plans.get(experiment.uid)
+        if known is not None and known[:2] == (generation, seen):
+            return known[2]
+        if searches:
+            loop = asyncio.get_running_loop()
+            plan = await loop.run_in_executor(self._processes, plan_course, asked, entries, list(jobs.values()))
+        else:
+            plan = await asyncio.to_thread(plan_design, asked)
+        if not isinstance(plan, str) and (known is None or known[0] != generation):
+            problem = await self._learn_from(experiment)
             if problem is not None:
                 return problem  # and look again next time: what is missing may be created meanwhile
-            self._plans[version] = plan
-        return self._plans[version]
+        self._plans[experiment.uid] = generation, seen, plan
+        return plan
 
     async def _learn_from(self, experiment: Experiment) -> str | None:
         """Take in what the experiment brings with it; a sentence if that is not possible."""
@@ -121,7 +134,9 @@ class Experiments:
         entries = list(seen.entries.values())
         loop = asyncio.get_running_loop()
         observations = [entry.observation for entry in entries if entry.excluded is None]
-        found = await loop.run_in_executor(self._processes, findings.find, experiment.parsed.spec, observations)
+        search = seen.plan.search if isinstance(seen.plan, Plan) else None
+        course = search.course if search else None
+        found = await loop.run_in_executor(self._processes, findings.find, experiment.parsed.spec, observations, course)
         name = f"{experiment.name}-results"
         manifest = {
             "apiVersion": "v1",
@@ -147,12 +162,10 @@ class Experiments:
             about(experiment.manifest).info("%s", status.state)
 
 
-def _plan(experiment: Experiment) -> Plan | str:
-    try:
-        design = design_of(experiment.parsed.spec)
-        return Plan(design, expand(experiment.parsed, design))
-    except InputError as error:
-        return str(error)
+def _state(entries: Mapping[str, Entry], jobs: Mapping[str, Job]) -> str:
+    """A name for what a search goes by: its observations, those that do not count apart, and its jobs that exist."""
+    observed = [f"{entry.uid}{'' if entry.excluded is None else ' excluded'}" for entry in entries.values()]
+    return "\n".join([*sorted(observed), *sorted(jobs)])
 
 
 def _digest(experiment: Experiment, entries: Sequence[Entry]) -> str:

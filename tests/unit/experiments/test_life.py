@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from coxswain.core.designs.from_spec import design_of
-from coxswain.core.errors import InputError
-from coxswain.core.expand import expand
 from coxswain.core.experiments.life import Decision, decide
-from coxswain.core.experiments.view import Experiment, Plan, Snapshot
+from coxswain.core.experiments.plan import plan_course, plan_design
+from coxswain.core.experiments.view import Experiment, Snapshot
 from coxswain.core.families import family_of
 from coxswain.core.jobs.view import RUN_ANNOTATION, Job
 from coxswain.core.ledger.entry import Entry
@@ -53,12 +51,10 @@ class World:
 
     def look(self) -> Decision:
         experiment = Experiment(self.manifest)
-        plan: Plan | str
-        try:
-            design = design_of(experiment.parsed.spec)
-            plan = Plan(design, expand(experiment.parsed, design))
-        except InputError as error:
-            plan = str(error)
+        if experiment.parsed.spec.design.search:
+            plan = plan_course(experiment.parsed, self.entries, self.jobs.values())
+        else:
+            plan = plan_design(experiment.parsed)
         decision = decide(Snapshot(experiment, self.now, plan, self.entries, self.jobs, self.results))
         self.manifest = {**self.manifest, "status": decision.status.render()}
         for each in decision.create:
@@ -72,7 +68,7 @@ class World:
         assert self.look().create == ()
         return self.look()
 
-    def end(self, name: str, state: str = SUCCEEDED, money: float = 0.0) -> None:
+    def end(self, name: str, state: str = SUCCEEDED, money: float = 0.0, duration: float = 1.0) -> None:
         job = self.jobs.pop(name)
         told = json.loads(job.manifest["metadata"]["annotations"][RUN_ANNOTATION])
         observation = Observation(
@@ -84,7 +80,7 @@ class World:
             block=told["block"],
             digest="",
             settings=told["settings"],
-            responses={"duration": 1.0, "money": money},
+            responses={"duration": duration, "money": money},
             state=state,
             started="",
             finished="",
@@ -220,6 +216,14 @@ def test_jobs_of_a_run_begin_together_and_end_it_together() -> None:
     world.end("study-row1-0-0")
     running = world.look()
     assert (running.status.state, running.create) == ("Running", ())
+
+
+def test_a_job_that_the_last_run_lacks_is_created() -> None:
+    world = World(factors=[{"name": "jobs", "field": "concurrency", "levels": [1, 3]}], parallelism=2)
+    world.begin()
+    world.end("study-row0-0")
+    del world.jobs["study-row1-0-2"]  # as if the operator had ended before it came to this one
+    assert [each["metadata"]["name"] for each in world.look().create] == ["study-row1-0-2"]
 
 
 def test_a_row_that_makes_no_job_is_refused_before_anything_runs() -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
 
+from coxswain.core.api.design import Setting
 from coxswain.core.api.values import Model
 
 Side = Literal["True", "False", "Unknown"]
@@ -244,6 +245,16 @@ class DesignSummary(Part):
     notes: tuple[str, ...] = ()
 
 
+class SearchSummary(Part):
+    """What a search has found so far."""
+
+    message: str
+    best: tuple[Setting, ...] = ()
+    row: int | None = None
+    response: float | None = None
+    standard_error: float | None = None
+
+
 class Counts(Part):
     """How many runs are in which state."""
 
@@ -291,6 +302,7 @@ class ExperimentStatus(Status):
     columns: ExperimentColumns | None = None
     design_hash: str | None = None
     design: DesignSummary | None = None
+    search: SearchSummary | None = None
     counts: Counts | None = None
     effects: tuple[Effect, ...] = ()
     fits: tuple[ResponseFit, ...] = ()

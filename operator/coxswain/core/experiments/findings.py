@@ -11,6 +11,7 @@ from coxswain.core.api.experiment import ExperimentSpec
 from coxswain.core.api.status import Effect, ExperimentStatus, ResponseFit
 from coxswain.core.observations import Observation
 from coxswain.core.results import Result, analyze_experiment
+from coxswain.core.search import Course, search_document
 
 PLAIN_KEY, COMPRESSED_KEY = "results.json", "results.json.gz"
 _LONGEST_PLAIN = 256 * 1024
@@ -41,14 +42,16 @@ class Findings:
         return status.model_copy(update={"effects": self.effects, "fits": self.fits, "columns": columns})
 
 
-def find(spec: ExperimentSpec, observations: Sequence[Observation]) -> Findings:
-    """Analyse an experiment."""
+def find(spec: ExperimentSpec, observations: Sequence[Observation], course: Course | None = None) -> Findings:
+    """Analyse an experiment, which may have been a search."""
     results = analyze_experiment(spec, observations)
     whole = {
         "observations": len(observations),
         "succeeded": sum(each.succeeded for each in observations),
         "responses": [_whole(result) for result in results],
     }
+    if course is not None:
+        whole["search"] = search_document(course)
     effects = [_effects(result) for result in results]
     return Findings(
         text=json.dumps(whole, allow_nan=False, ensure_ascii=False),

@@ -3,6 +3,7 @@
 The design is fixed by writing its hash before the first run is created; what may change afterwards (more replications)
 leaves the hash as it is. Runs are created as parallelism allows, in the order of the design, block after block.
 Suspending creates no further run; those under way are finished, because a run that is stopped half-way tells nothing.
+A search in place of a design has its runs so far for a plan, which grows as they end; all else is the same.
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from coxswain.core.api.design import Setting
 from coxswain.core.api.status import (
     COMPLETE,
     FAILED,
@@ -20,14 +22,16 @@ from coxswain.core.api.status import (
     ExperimentColumns,
     ExperimentState,
     ExperimentStatus,
+    SearchSummary,
 )
 from coxswain.core.expand import PlannedRun
 from coxswain.core.experiments.children import jobs_of
 from coxswain.core.experiments.view import Plan, RunState, Snapshot
 from coxswain.core.jobs.decision import Note
+from coxswain.core.search import Course
 
 VALID = "Valid"
-_MOST_ALIASES, _LONGEST_ALIAS = 64, 512
+_MOST_ALIASES, _LONGEST_ALIAS, _LONGEST_SEARCH = 64, 512, 1024
 _ROMAN = {3: "III", 4: "IV", 5: "V", 6: "VI", 7: "VII", 8: "VIII", 9: "IX", 10: "X", 11: "XI"}
 
 
@@ -80,8 +84,12 @@ def _ending(seen: Snapshot, states: Sequence[RunState]) -> _Ending | None:
     if counts[RunState.FAILED] > spec.max_failed_runs:
         message = f"{counts[RunState.FAILED]} runs failed, more than maxFailedRuns {spec.max_failed_runs}; {undone}."
         return _Ending(failed=True, reason="TooManyFailedRuns", message=message)
+    course = _course(seen)
     if left == 0:
-        message = f"{counts[RunState.SUCCEEDED]} runs succeeded, {counts[RunState.FAILED]} failed."
+        if counts[RunState.RUNNING] or (course is not None and course.over is None):
+            return None  # a run of several jobs may still lack one of them, and a search its next row
+        told = f"{counts[RunState.SUCCEEDED]} runs succeeded, {counts[RunState.FAILED]} failed."
+        message = f"{course.message} {told}" if course is not None else told
         return _Ending(failed=False, reason="Completed", message=message)
     budget = spec.budget
     if budget and budget.cost is not None and seen.spent >= budget.cost:
@@ -126,6 +134,7 @@ def _under_way(
     if stop or spec.suspend:
         return Decision(status)
     due, wake_at = _due(seen, plan, states)
+    news = _news(seen, status)
     missing = [run for run, where in zip(plan.runs, states, strict=True) if where is RunState.RUNNING]
     create = [
         manifest
@@ -133,7 +142,14 @@ def _under_way(
         for manifest in jobs_of(seen.experiment, run, _arrival(seen, run))
         if manifest["metadata"]["name"] not in seen.entries and manifest["metadata"]["name"] not in seen.jobs
     ]
-    return Decision(status, create=tuple(create), wake_at=wake_at)
+    return Decision(status, create=tuple(create), notes=news, wake_at=wake_at)
+
+
+def _news(seen: Snapshot, status: ExperimentStatus) -> tuple[Note, ...]:
+    """What a search tries now, where it has not said so yet."""
+    before, now = seen.experiment.status.search, status.search
+    changed = now is not None and before is not None and now.message != before.message
+    return (Note("Searching", now.message),) if now is not None and changed else ()
 
 
 def _due(seen: Snapshot, plan: Plan, states: Sequence[RunState]) -> tuple[list[PlannedRun], datetime | None]:
@@ -197,8 +213,9 @@ def _described(seen: Snapshot, plan: Plan) -> ExperimentStatus:
     )
     update: dict[str, Any] = {
         "observed_generation": seen.experiment.generation,
-        "design_hash": design.digest,
+        "design_hash": plan.digest,
         "design": summary,
+        "search": _found(plan.search.course) if plan.search else None,
         "counts": counts,
         "columns": columns,
     }
@@ -208,8 +225,33 @@ def _described(seen: Snapshot, plan: Plan) -> ExperimentStatus:
     return status
 
 
+def _course(seen: Snapshot) -> Course | None:
+    plan = seen.plan
+    return plan.search.course if isinstance(plan, Plan) and plan.search else None
+
+
+def _found(course: Course) -> SearchSummary:
+    best = course.best
+    if best is None:
+        return SearchSummary(message=course.message[:_LONGEST_SEARCH])
+    return SearchSummary(
+        message=course.message[:_LONGEST_SEARCH],
+        best=tuple(
+            Setting(name=factor.name, category=value)
+            if isinstance(value, str)
+            else Setting(name=factor.name, level=value)
+            for factor, value in zip(course.space.factors, best.settings, strict=True)
+        ),
+        row=best.row,
+        response=best.mean,
+        standard_error=best.error,
+    )
+
+
 def _designed(status: ExperimentStatus) -> str:
     design = status.design
+    if status.search is not None:
+        return f"the search begins. {status.search.message}"
     if design is None:
         return ""
     resolution = f", resolution {design.resolution}" if design.resolution else ""

@@ -19,6 +19,7 @@ from coxswain.core.expand import PlannedRun
 from coxswain.core.jobs.view import Job
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.observations import FAILED
+from coxswain.core.search import SearchPlan
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,16 @@ class RunState(Enum):
 
 @dataclass(frozen=True)
 class Plan:
-    """The design and its runs, which follow from the spec alone."""
+    """The design and its runs, which follow from the spec alone; of a search, as far as it has come."""
 
     design: Design
     runs: tuple[PlannedRun, ...]
+    search: SearchPlan | None = None
+
+    @property
+    def digest(self) -> str:
+        """The hash of what is fixed before the first run."""
+        return self.search.digest if self.search else self.design.digest
 
 
 @dataclass(frozen=True)
