@@ -16,7 +16,7 @@ def _mean(found: list[Holds], name: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("shape", ["interactions", "heteroscedastic", "all alike"])
 def test_a_bound_holds_at_new_settings_and_at_the_best_of_ten(shape: str) -> None:
-    found = [measure(Case(shape, 30), seed) for seed in range(TABLES)]
+    found = [measure(Case(shape, 48), seed) for seed in range(TABLES)]
     for name in ("new", "best"):
         mean, error = _mean(found, name)
         assert abs(mean - 0.95) < 0.01 + 3 * error

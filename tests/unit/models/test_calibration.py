@@ -91,6 +91,13 @@ def test_the_weight_of_a_killed_run_goes_to_larger_scores() -> None:
     assert dropped.cdf(np.array([19.0]))[0] == pytest.approx(19 / 40)
 
 
+def test_a_run_killed_before_it_could_tell_anything_counts_as_if_it_had_not_been() -> None:
+    scores, killed = np.arange(1.0, 60.0), np.zeros(60, dtype=bool)
+    killed[-1] = True
+    level = _calibrate(np.append(scores, -9.0), censored=killed).cdf(scores[:-1])
+    assert level == pytest.approx(_calibrate(scores).cdf(scores[:-1]))
+
+
 def test_a_killed_run_beyond_all_others_makes_high_bounds_parametric() -> None:
     scores = np.arange(1.0, 41.0)
     killed = scores > 36

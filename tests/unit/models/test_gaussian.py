@@ -82,6 +82,13 @@ def test_noise_of_a_fixed_number_of_seconds_is_recognised(jobs: Callable[..., An
     assert np.median(expected[~long]) > 5 * np.median(expected[long])
 
 
+def test_a_handful_of_rows_does_not_tell_how_noise_depends_on_the_level(jobs: Callable[..., Any]) -> None:
+    made = jobs(12, noise=0.3)
+    regressor = GAUSSIAN_PROCESS.fit(put_together(made.observations, Scale.LOG), {"order": 1})
+    noise = regressor.variances(made.unseen).noise
+    assert noise == pytest.approx(np.full(len(noise), noise[0]))
+
+
 def test_effects_that_are_not_there_cost_less_than_in_least_squares(jobs: Callable[..., Any]) -> None:
     shrunk, free = [], []
     for seed in range(5):

@@ -133,8 +133,9 @@ def _kaplan_meier(scores: Floats, weights: Floats, censored: Bools) -> tuple[Flo
     hazards = np.where(happened, sorted_weights / at_risk, 0.0)
     survival = np.cumprod(1 - hazards)
     jumps = np.concatenate([[1.0], survival[:-1]]) - survival
-    # A new score lies beyond either end with the same probability; each score is in the middle of its own jump.
-    beyond = 1 - float(np.sum(weights))
+    # A new score lies beyond either end with the same probability, which has its part of what killed runs pass on; each
+    # score is in the middle of its own jump.
+    beyond = (1 - float(np.sum(weights))) * jumps / sorted_weights
     levels = (1 - survival - jumps / 2 + beyond / 2)[happened]
     knots = scores[order][happened]
     # Equal scores are told apart by a hair, so that the distribution stays invertible.

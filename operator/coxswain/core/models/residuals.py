@@ -22,6 +22,9 @@ from coxswain.core.models.types import Bools, Floats, Ints
 # Where bounds are asked for: a measure of spread is judged there, not in the middle.
 TAILS: Floats = np.array([0.05, 0.1, 0.9, 0.95])
 SMALLEST = 1e-9
+# By so many standard errors a measure must beat the model's own. Five others compete, and by one standard error the
+# best of them would win in every third table of mere noise.
+CLEARLY = 2.0
 
 
 class Measure(StrEnum):
@@ -104,36 +107,40 @@ def standardise(factors: tuple[Factor, ...], residuals: Residuals) -> Standardis
         spread = measure.spread(residuals.own)
         spreads[measure, False] = spread
         spreads[measure, True] = spread * _factor_of_other_folds(factors, residuals, spread)
-    best, corrected = _best(residuals, spreads)
+    seen = ~residuals.censored
+    best, corrected = _best(residuals.take(seen), {choice: spread[seen] for choice, spread in spreads.items()})
     everything = np.ones(len(residuals.error), dtype=bool)
     plain = spreads[best, False]
     correction = _learn(factors, residuals, plain, everything) if corrected else nothing
     spread = spreads[best, corrected]
-    seen = ~residuals.censored
     unit = float(np.sqrt(np.mean((residuals.error[seen] / spread[seen]) ** 2))) or 1.0
     return Standardised(Standard(best, correction, unit), residuals, unit * spread)
 
 
 def _best(residuals: Residuals, spreads: dict[tuple[Measure, bool], Floats]) -> tuple[Measure, bool]:
-    """The measure with the least loss, if it beats the model's own by more than a standard error."""
+    """The measure with the least loss, if it clearly beats the model's own."""
     losses = {choice: _losses(residuals, spread) for choice, spread in spreads.items()}
     own = Measure.OWN, False
     best = min(losses, key=lambda choice: float(losses[choice].mean()))
     gain = losses[own] - losses[best]
-    return best if gain.mean() > gain.std() / np.sqrt(len(gain)) else own
+    return best if gain.mean() > CLEARLY * gain.std() / np.sqrt(len(gain)) else own
 
 
 def _losses(residuals: Residuals, spread: Floats) -> Floats:
-    """Pinball losses of the responses' quantiles, each fold by what the others say, relative to the prediction."""
-    inverse = residuals.scale.inverse
+    """Pinball losses of quantiles of the error, each fold by what the others say; all relative to the response.
+
+    On a logarithmic scale errors are that already. As responses they would not do: a bound that is absurd in one place
+    has a loss there that drowns all others.
+    """
     scores = residuals.error / spread
     quantiles = np.empty((len(scores), len(TAILS)))
     for fold in np.unique(residuals.folds):
         own = residuals.folds == fold
         quantiles[own] = np.quantile(scores[~own], TAILS, method="weibull")
-    predicted = inverse(residuals.location[:, None] + spread[:, None] * quantiles)
-    losses = pinball(predicted, inverse(residuals.location + residuals.error), TAILS).mean(axis=1)
-    return np.asarray(losses / np.maximum(np.abs(inverse(residuals.location)), SMALLEST), dtype=float)
+    losses = pinball(spread[:, None] * quantiles, residuals.error, TAILS).mean(axis=1)
+    if residuals.scale is Scale.IDENTITY:
+        losses = losses / np.maximum(np.abs(residuals.location), SMALLEST)
+    return np.asarray(losses, dtype=float)
 
 
 def _factor_of_other_folds(factors: tuple[Factor, ...], residuals: Residuals, spread: Floats) -> Floats:

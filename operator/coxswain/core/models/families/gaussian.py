@@ -16,6 +16,7 @@ from scipy import linalg, optimize
 
 from coxswain.core.models.families.base import Setting, Spread, Value, Variances
 from coxswain.core.models.families.kernel import Kernel, Similarities
+from coxswain.core.models.families.level import Level, level_of
 from coxswain.core.models.observations import Rows
 from coxswain.core.models.scales import Scale, usable_scales
 from coxswain.core.models.types import Bools, Floats, Ints
@@ -25,8 +26,9 @@ LEARN_FROM = 200
 # Predictions use at most this many rows.
 PREDICT_FROM = 800
 JITTER = 1e-9
-# So far beyond the responses seen (in logarithms) noise is thought to go on depending on their level.
-BEYOND = 1.0
+# With fewer rows noise is taken as the same at all levels. A slope is known to 1.4 / sqrt(rows), over the standard
+# deviation of the level: a dozen errors would make up one where there is none.
+FEWEST_FOR_SLOPE = 16
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class GaussianRegressor:
     """The rows' means, less `centre`, in units of `unit`."""
     centre: float
     unit: float
-    level: "Level"
+    level: Level
     within: float
     """Variance between runs of a row, in squared units."""
     count: Floats
@@ -108,7 +110,7 @@ class GaussianRegressor:
         solved = linalg.solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         model = np.maximum(self._prior_variance(settings) - np.sum(solved**2, axis=0), 0.0)
         expected = self.centre + self.unit * (cross @ self._weights)
-        noise = self.level.factor(expected, self.parameters[-1]) * (np.exp(self.parameters[-2]) + self.within)
+        noise = self._noise_of_a_run(expected)
         return Variances(model * self.unit**2, noise * self.unit**2)
 
     def covariance(self, settings: Floats) -> Floats:
@@ -135,8 +137,7 @@ class GaussianRegressor:
             residual[own] = block @ weights[own]
             model[own] = np.diag(block) - self._noise[own]
         mean = self.centre + self.unit * (self.standard - residual)
-        single = self.level.factor(mean, self.parameters[-1]) * (np.exp(self.parameters[-2]) + self.within)
-        return mean, Variances(np.maximum(model, 0.0) * self.unit**2, single * self.unit**2)
+        return mean, Variances(np.maximum(model, 0.0) * self.unit**2, self._noise_of_a_run(mean) * self.unit**2)
 
     @cached_property
     def _similarities(self) -> Similarities:
@@ -144,7 +145,8 @@ class GaussianRegressor:
 
     @cached_property
     def _noise(self) -> Floats:
-        return _row_noise(self.parameters, self.level.place(self.expected), self.within / self.count)
+        factor = self.level.factor(self.level.place(self.expected), self.parameters[-1])
+        return np.asarray(factor * (np.exp(self.parameters[-2]) + self.within / self.count), dtype=float)
 
     @cached_property
     def _factor(self) -> Floats:
@@ -160,6 +162,10 @@ class GaussianRegressor:
         identity = np.eye(len(self.standard))
         return np.asarray(linalg.cho_solve((self._factor, True), identity, check_finite=False), dtype=float)
 
+    def _noise_of_a_run(self, expected: Floats) -> Floats:
+        factor = self.level.factor(self.level.place(expected), self.parameters[-1])
+        return np.asarray(factor * (np.exp(self.parameters[-2]) + self.within), dtype=float)
+
     def _cross(self, settings: Floats) -> Floats:
         return self.kernel.between(settings, self.settings).covariance(self.parameters)
 
@@ -169,46 +175,6 @@ class GaussianRegressor:
             for part in np.array_split(settings, max(1, len(settings) // 256))
         ]
         return np.concatenate(blocks)
-
-
-@dataclass(frozen=True)
-class Level:
-    """The level of a response that noise may depend on: its logarithm, around its mean, not far beyond the range seen.
-
-    Noise of a variance proportional to the response to some power is common: a fixed jitter of seconds matters for
-    short runs, a share of the time for long ones. A response that is not positive has no such level.
-    """
-
-    scale: Scale
-    centre: float
-    low: float
-    high: float
-
-    @property
-    def varies(self) -> bool:
-        """Whether there is a level for noise to depend on."""
-        return self.high > self.low
-
-    def place(self, expected: Floats) -> Floats:
-        """The level at expected responses on the model's scale."""
-        if not self.varies:
-            return np.zeros(len(expected))
-        low, high = self.low - BEYOND, self.high + BEYOND
-        logarithm = expected if self.scale is Scale.LOG else np.log(np.maximum(expected, np.exp(low)))
-        return np.clip(logarithm, low, high) - self.centre
-
-    def factor(self, expected: Floats, power: float) -> Floats:
-        """By how much the noise variance differs there from that at the mean level."""
-        return np.exp(power * self.place(expected))
-
-
-def level_of(rows: Rows) -> Level:
-    """The level of the response in rows; none where it is not positive, or a share."""
-    response = rows.scale.inverse(rows.mean)
-    if rows.scale is Scale.LOGIT or np.any(response <= 0):
-        return Level(rows.scale, 0.0, 0.0, 0.0)
-    logarithm = np.log(response)
-    return Level(rows.scale, float(logarithm.mean()), float(logarithm.min()), float(logarithm.max()))
 
 
 def learn(kernel: Kernel, rows: Rows) -> GaussianRegressor:
@@ -233,12 +199,13 @@ def learn(kernel: Kernel, rows: Rows) -> GaussianRegressor:
         expected=np.full(int(kept.sum()), centre),
     )
     few = _sample(len(regressor.standard), LEARN_FROM)
-    if regressor.level.varies:
+    sloping = regressor.level.varies and len(rows) >= FEWEST_FOR_SLOPE
+    if sloping:
         plain = replace(kernel, order=1, smooth=False)
         rough = replace(regressor.take(few), kernel=plain, parameters=plain.prior()[0])
-        rough = replace(rough, parameters=_most_plausible(rough, fixed_power=True))
+        rough = replace(rough, parameters=_most_plausible(rough, fixed_slope=True))
         regressor = replace(regressor, expected=rough.mean(regressor.settings))
-    parameters = _most_plausible(regressor.take(few), fixed_power=not regressor.level.varies)
+    parameters = _most_plausible(regressor.take(few), fixed_slope=not sloping)
     return replace(regressor, parameters=parameters)
 
 
@@ -250,22 +217,18 @@ def _sample(size: int, most: int) -> Bools:
     return kept
 
 
-def _row_noise(parameters: Floats, level: Floats, within: Floats) -> Floats:
-    return np.asarray(np.exp(parameters[-1] * level) * (np.exp(parameters[-2]) + within), dtype=float)
-
-
-def _most_plausible(learner: GaussianRegressor, *, fixed_power: bool) -> Floats:
+def _most_plausible(learner: GaussianRegressor, *, fixed_slope: bool) -> Floats:
     kernel = learner.kernel
     similarities = kernel.between(learner.settings, learner.settings)
-    level = learner.level.place(learner.expected)
+    place = learner.level.place(learner.expected)
     within = learner.within / learner.count
     prior_mean, prior_spread = kernel.prior()
-    bounds = kernel.bounds()
-    if fixed_power:
-        bounds[-1] = (0.0, 0.0)
+    bounds = [*kernel.bounds(), (0.0, 0.0) if fixed_slope else learner.level.slopes]
 
     def implausibility(parameters: Floats) -> tuple[float, Floats]:
-        noise = _row_noise(parameters, level, within)
+        factors = learner.level.factor(place, parameters[-1])
+        common = np.exp(parameters[-2])
+        noise = factors * (common + within)
         covariance = similarities.covariance(parameters) + np.diag(noise + JITTER)
         factor = linalg.cholesky(covariance, lower=True, check_finite=False)
         inverse = linalg.cho_solve((factor, True), np.eye(len(noise)), check_finite=False)
@@ -273,16 +236,19 @@ def _most_plausible(learner: GaussianRegressor, *, fixed_power: bool) -> Floats:
         surplus = inverse - np.outer(weights, weights)
         own = np.diag(surplus)
         away = (parameters[:-1] - prior_mean[:-1]) / prior_spread[:-1]
-        power = parameters[-1] / prior_spread[-1]
-        implausible = 0.5 * away @ away + np.log1p(power**2)
+        steep = parameters[-1] / prior_spread[-1]
+        implausible = 0.5 * away @ away + np.log1p(steep**2)
         value = 0.5 * learner.standard @ weights + np.sum(np.log(np.diag(factor))) + implausible
         slope = 0.5 * np.concatenate(
             [
                 similarities.gradient(parameters, surplus),
-                [np.sum(own * np.exp(parameters[-1] * level) * np.exp(parameters[-2])), np.sum(own * noise * level)],
+                [
+                    np.sum(own * factors * common),
+                    np.sum(own * learner.level.factor_by_slope(place, parameters[-1]) * (common + within)),
+                ],
             ]
         )
-        return float(value), slope + np.append(away, 2 * power / (1 + power**2)) / prior_spread
+        return float(value), slope + np.append(away, 2 * steep / (1 + steep**2)) / prior_spread
 
     found = optimize.minimize(
         implausibility, learner.parameters, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60}

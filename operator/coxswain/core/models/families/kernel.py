@@ -3,10 +3,10 @@
 Main effects, interactions of each order, and smooth deviations from them each contribute a covariance whose size is
 learned: regression with interactions is the sum of the first, a Gaussian process adds the smooth part. An effect that
 the data do not show gets a variance near zero, so that adding kinds costs little. Two runs of the same setting differ
-by noise; its variance may grow or fall with the level of the response by a power that is learned as well.
+by noise; how its variance depends on the level of the response (`level.py`) is learned as well.
 
 Parameters, all logarithms but the last: a variance for each order of interaction; for the smooth part a variance and a
-length a factor; the noise variance; the power.
+length a factor; the noise variance; its slope over the level.
 """
 
 import math
@@ -33,7 +33,7 @@ class Kernel:
 
     @property
     def size(self) -> int:
-        """Number of parameters, noise and power included."""
+        """Number of parameters, noise and slope included."""
         return self.order + (1 + len(self.factors) if self.smooth else 0) + 2
 
     def prior(self) -> tuple[Floats, Floats]:
@@ -41,21 +41,22 @@ class Kernel:
 
         Wide, but enough to keep a handful of rows from asking for the absurd: interactions are smaller than main
         effects, a length scale spans the range of a factor and grows with the root of their number, noise is a few
-        per cent, and its size does not depend on the level of the response.
+        per cent, and how it depends on the level of the response is left open: no slope is as natural as one of -2,
+        a fixed number of seconds.
         """
         means = [0.0] + [-3.0] * (self.order - 1)
         spreads = [2.0] * self.order
         if self.smooth:
             means += [-1.0] + [math.log(2) + math.log(len(self.factors)) / 2] * len(self.factors)
             spreads += [2.0] + [1.0] * len(self.factors)
-        return np.array([*means, -4.0, 0.0]), np.array([*spreads, 2.0, 0.5])
+        return np.array([*means, -4.0, 0.0]), np.array([*spreads, 2.0, 1.0])
 
     def bounds(self) -> list[tuple[float, float]]:
-        """Beyond these a parameter means the same as at the bound, and arithmetic suffers."""
+        """Beyond these a parameter means the same as at the bound, and arithmetic suffers; the slope has its own."""
         bounds = [(-9.0, 5.0)] * self.order
         if self.smooth:
             bounds += [(-9.0, 5.0)] + [(-2.0, 6.0)] * len(self.factors)
-        return [*bounds, (-13.0, 3.0), (-4.0, 4.0)]
+        return [*bounds, (-13.0, 3.0)]
 
     def between(self, left: Floats, right: Floats) -> "Similarities":
         """What covariance is made of between two sets of settings; independent of the parameters."""
@@ -104,7 +105,7 @@ class Similarities:
         return np.asarray(size * np.exp(exponent), dtype=float)
 
     def gradient(self, parameters: Floats, weights: Floats) -> Floats:
-        """Derivative of sum(weights * covariance) by each parameter of the kernel, noise and power excepted."""
+        """Derivative of sum(weights * covariance) by each parameter of the kernel, noise and slope excepted."""
         order = self.kernel.order
         slopes = [float(np.exp(parameters[k]) * np.sum(weights * self.orders[k])) for k in range(order)]
         if self.kernel.smooth:
