@@ -8,6 +8,7 @@ with three slow ones; and how often the intervals of estimates from records hold
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -45,38 +46,39 @@ def _exact_formulas() -> None:
     print("\n### Exact formulas against simulation\n")
     queues = [Queue.at_utilization(load, 1.0, servers) for servers in (1, 4, 16) for load in LOADS]
     queues += [Queue.at_utilization(load, 1.0, cv2=cv2) for cv2 in (0.0, 0.25, 4.0) for load in LOADS]
+    columns = ("queue", "cv2", "load", "E[T]", "simulated", "difference", "standard error")
+    _print_table(columns, map(_exact_formula, queues))
+
+
+def _exact_formula(queue: Queue) -> Sequence[str]:
     shapes = {0.0: Shape.DETERMINISTIC, 0.25: Shape.ERLANG, 1.0: Shape.EXPONENTIAL, 4.0: Shape.HYPEREXPONENTIAL}
-    rows = []
-    for queue in queues:
-        services = Times(shapes[queue.cv2], 1.0, queue.cv2)
-        response = _simulated_mean(queue, services, lambda run: run.response_time, precision=0.004)
-        rows.append(
-            (
-                queue.name,
-                f"{queue.cv2:g}",
-                f"{queue.utilization:g}",
-                f"{queue.response_time:.4f}",
-                f"{response.value:.4f}",
-                f"{queue.response_time / response.value - 1:+.2%}",
-                f"{response.standard_error / response.value:.2%}",
-            )
-        )
-    _print_table(("queue", "cv2", "load", "E[T]", "simulated", "difference", "standard error"), rows)
+    services = Times(shapes[queue.cv2], 1.0, queue.cv2)
+    response = _simulated_mean(queue, services, lambda run: run.response_time, precision=0.004)
+    return (
+        queue.name,
+        f"{queue.cv2:g}",
+        f"{queue.utilization:g}",
+        f"{queue.response_time:.4f}",
+        f"{response.value:.4f}",
+        f"{queue.response_time / response.value - 1:+.2%}",
+        f"{response.standard_error / response.value:.2%}",
+    )
 
 
 def _lee_and_longton() -> None:
     print("\n### Error of the mean wait of M/G/k by Lee and Longton (standard error of the simulation)\n")
-    rows = []
-    for servers in (2, 4, 16):
-        for shape, cv2 in SERVICES:
-            errors = []
-            for load in LOADS:
-                queue = Queue.at_utilization(load, 1.0, servers, cv2)
-                services = Times(shape, 1.0, cv2)
-                wait = _simulated_mean(queue, services, lambda run: run.wait_time, precision=0.01)
-                errors.append(f"{queue.wait_time / wait.value - 1:+.1%} ({wait.standard_error / wait.value:.1%})")
-            rows.append((str(servers), shape.value, f"{cv2:g}", *errors))
+    rows = (
+        (str(servers), shape.value, f"{cv2:g}", *(_error_of_wait(servers, shape, cv2, load) for load in LOADS))
+        for servers in (2, 4, 16)
+        for shape, cv2 in SERVICES
+    )
     _print_table(("k", "service", "cv2", *(f"load {load:g}" for load in LOADS)), rows)
+
+
+def _error_of_wait(servers: int, shape: Shape, cv2: float, load: float) -> str:
+    queue = Queue.at_utilization(load, 1.0, servers, cv2)
+    wait = _simulated_mean(queue, Times(shape, 1.0, cv2), lambda run: run.wait_time, precision=0.01)
+    return f"{queue.wait_time / wait.value - 1:+.1%} ({wait.standard_error / wait.value:.1%})"
 
 
 def _crossings() -> None:
@@ -133,33 +135,27 @@ def _curves() -> None:
 
 def _records() -> None:
     print(f"\n### Estimates from records: how many of {HISTORIES} histories' 95 % intervals hold\n")
-    rows = []
-    for servers, load, cv2, jobs in (
-        (1, 0.8, 1.0, 50),
-        (1, 0.8, 1.0, 4_000),
-        (3, 0.8, 0.25, 500),
-        (3, 0.8, 4.0, 4_000),
-    ):
-        queue = Queue.at_utilization(load, 1.0, servers, cv2)
-        found = [estimate(records, servers) for records in _histories(queue, jobs)]
-        waits_found = np.array([one.wait_time for one in found])
-        rows.append(
-            (
-                queue.name,
-                f"{load:g}",
-                f"{cv2:g}",
-                str(jobs),
-                _share_held([one.arrival_rate for one in found], queue.arrival_rate),
-                _share_held([one.service_time for one in found], 1.0),
-                _share_held([one.service_cv2 for one in found], cv2),
-                f"{np.mean([one.looks_poisson for one in found]):.1%}",
-                f"{waits_found.std() / waits_found.mean():.0%}",
-                f"{np.median([one.wait_time_relative_error for one in found]):.0%}",
-            )
-        )
+    cases = ((1, 1.0, 50), (1, 1.0, 4_000), (3, 0.25, 500), (3, 4.0, 4_000))
     _print_table(
         ("queue", "load", "cv2", "jobs", "lambda", "service time", "cv2 held", "Poisson", "waits differ by", "told"),
-        rows,
+        (_estimates(Queue.at_utilization(0.8, 1.0, servers, cv2), jobs) for servers, cv2, jobs in cases),
+    )
+
+
+def _estimates(queue: Queue, jobs: int) -> Sequence[str]:
+    found = [estimate(records, queue.servers) for records in _histories(queue, jobs)]
+    waits_found = np.array([one.wait_time for one in found])
+    return (
+        queue.name,
+        f"{queue.utilization:g}",
+        f"{queue.cv2:g}",
+        str(jobs),
+        _share_held([one.arrival_rate for one in found], queue.arrival_rate),
+        _share_held([one.service_time for one in found], 1.0),
+        _share_held([one.service_cv2 for one in found], queue.cv2),
+        f"{np.mean([one.looks_poisson for one in found]):.1%}",
+        f"{waits_found.std() / waits_found.mean():.0%}",
+        f"{np.median([one.wait_time_relative_error for one in found]):.0%}",
     )
 
 
@@ -212,7 +208,8 @@ def _long_run(queue: Queue, services: Times, seed: int) -> Simulated:
 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    for row in (columns, ["---"] * len(columns), *rows):
+    """Each row as soon as it is there."""
+    for row in chain((columns, ["---"] * len(columns)), rows):
         print(f"| {' | '.join(row)} |", flush=True)
 
 
