@@ -17,8 +17,9 @@ from coxswain.core.api.fields import CONCURRENCY, leaves, level_of
 from coxswain.core.api.job import Adjustment, JobSpec
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
-from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, RunRecord, fit_curve, fit_durations
+from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, fit_curve, fit_durations
 from coxswain.core.observations import Observation
+from coxswain.core.records import Told, records_of
 
 EPOCHS = "parameters.epochs"
 # What a job's time depends on, and what of it may differ without making it another job.
@@ -57,26 +58,28 @@ class Choice:
 
 
 def learn(spec: ExperimentSpec, observations: Sequence[Observation]) -> Lessons:
-    """Learn from the runs of an experiment that succeeded.
+    """Learn from the runs of an experiment that trained by the epoch, also from those that were ended early.
 
     Raises:
         InputError: if there are too few of them.
     """
     epochs = next((factor.name for factor in spec.factors if factor.field == EPOCHS), None)
-    horizon_dependent = spec.template.spec.parameters.schedule != "Constant"
-    records, curves = [], []
+    template = spec.template.spec
+    horizon_dependent = template.parameters.schedule != "Constant"
+    told, curves = [], []
     for each in observations:
-        if not (each.succeeded and each.curve.seconds):
+        if each.succeeded and not each.curve.seconds:
             continue
         settings = {name: value for name, value in each.settings.items() if name != epochs}
-        records.append(RunRecord(settings, each.responses["startup"], each.seconds_of_epochs()))
+        told.append(Told(each, settings, int(each.settings.get(epochs or "", template.parameters.epochs))))
         accuracies = [value for value in each.curve.accuracy if value is not None]
-        if len(accuracies) == each.epochs:
+        if each.succeeded and len(accuracies) == each.epochs:
             curves.append(CurveRecord(settings, accuracies, horizon_dependent))
+    records = records_of(told)
     if not records:
         raise InputError("no run that trained by the epoch has succeeded, so there is nothing to learn from.")
     durations = fit_durations(records)
-    return Lessons(durations, _learn_curve(curves) if len(curves) == len(records) else None)
+    return Lessons(durations, _learn_curve(curves) if len(curves) == durations.runs else None)
 
 
 def _learn_curve(curves: Sequence[CurveRecord]) -> LearningCurve | None:

@@ -1,7 +1,7 @@
 """The models of a family: how long its jobs take and how good they get, learned from its entries in the ledger.
 
-Jobs that failed of their own fault tell nothing about durations. One that was killed tells by the epochs it finished.
-A workload without epochs, such as an ingest, is learned as one epoch.
+What a job tells about durations is in `records`: all of it if it finished, a lower limit if it was ended early, and
+nothing if it failed of its own fault. Accuracies are learned from those that finished.
 
 Forecasts of runs that have finished tell whether they hold. Where they do not hold as often as they say, levels are
 read elsewhere (`track`). Where runs have changed altogether (`drift`), those that began before are left out: what
@@ -20,8 +20,9 @@ from coxswain.core.forecasts.drift import Drift, drift_in
 from coxswain.core.forecasts.scores import Made, began_at, last_end, scored
 from coxswain.core.forecasts.track import track
 from coxswain.core.ledger.entry import Entry
-from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, RunRecord, fit_curve, fit_durations
+from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, fit_curve, fit_durations
 from coxswain.core.models.duration import FEWEST_RUNS
+from coxswain.core.records import Told, records_of
 
 EPOCHS, LOAD = "epochs", "load"
 
@@ -59,15 +60,16 @@ def learn(entries: Sequence[Entry]) -> FamilyModel:
         entries = _since(entries, drift)
         forecasts = [each for each in forecasts if each.knew >= drift.noticed]
     finished = [entry for entry in entries if entry.observation.succeeded]
-    records = [record for record in map(_record, finished) if record is not None]
-    if len(records) < FEWEST_RUNS:
-        return FamilyModel(len(records), observed=tuple(entry.fields for entry in finished))
+    records = records_of([_told(entry) for entry in entries])
+    runs = sum(record.killed_after is None for record in records)
+    if runs < FEWEST_RUNS:
+        return FamilyModel(runs, observed=tuple(entry.fields for entry in finished))
     try:
         durations = fit_durations(records)
     except InputError as error:
-        return FamilyModel(len(records), problem=str(error))
+        return FamilyModel(runs, problem=str(error))
     durations = adapt(durations, track(each.score for each in forecasts))
-    return FamilyModel(len(records), durations, _curve(finished), drift=drift, knows=last_end(entries))
+    return FamilyModel(runs, durations, _curve(finished), drift=drift, knows=last_end(entries))
 
 
 def _since(entries: Sequence[Entry], drift: Drift) -> Sequence[Entry]:
@@ -81,15 +83,10 @@ def settings_of(fields: Iterable[tuple[str, Level]], load: float) -> dict[str, L
     return {name: value for name, value in fields if name != EPOCHS} | {LOAD: load}
 
 
-def _record(entry: Entry) -> RunRecord | None:
-    observation = entry.observation
-    duration, startup = observation.responses.get("duration"), observation.responses.get("startup", 0.0)
-    if duration is None or duration <= startup:
-        return None
+def _told(entry: Entry) -> Told:
     # By whole jobs: what differs by less than one is chance.
-    settings = settings_of(entry.fields.items(), float(round(observation.load or 1.0)))
-    seconds = observation.seconds_of_epochs() if observation.curve.seconds else [duration - startup]
-    return RunRecord(settings, startup, seconds)
+    settings = settings_of(entry.fields.items(), float(round(entry.observation.load or 1.0)))
+    return Told(entry.observation, settings, int(entry.fields.get(EPOCHS, 1)))
 
 
 def _curve(entries: Sequence[Entry]) -> LearningCurve | None:
