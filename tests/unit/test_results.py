@@ -19,6 +19,16 @@ def test_every_response_is_analysed_as_the_experiment_asks() -> None:
     assert pace.analysis.fit.sample.y[0] == pytest.approx(1 / observations[0].responses["duration"])
 
 
+def test_an_expression_may_name_factors_that_are_numbers() -> None:
+    made = experiment(analysis={"responses": [{"name": "money", "expression": "0.03 * epochs * duration / 3600"}]})
+    _, observations = observe(made)
+    (money,) = analyze_experiment(made.spec, observations)
+    assert money.analysis is not None
+    first = observations[0]
+    expected = 0.03 * float(first.settings["epochs"]) * first.responses["duration"] / 3600
+    assert money.analysis.fit.sample.y[0] == pytest.approx(expected)
+
+
 def test_runs_that_did_not_succeed_are_left_out_and_told_of() -> None:
     made = experiment()
     _, observations = observe(made)

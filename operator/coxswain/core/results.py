@@ -11,7 +11,7 @@ import pandas as pd
 
 from coxswain.core.analysis import Analysis, analyze, interactions
 from coxswain.core.analysis.verdict import plural
-from coxswain.core.api.experiment import MEASURED_RESPONSES, ExperimentSpec, Response
+from coxswain.core.api.experiment import ExperimentSpec, Response
 from coxswain.core.api.fields import CONCURRENCY
 from coxswain.core.dataset import Dataset, make_dataset
 from coxswain.core.errors import InputError
@@ -34,11 +34,6 @@ def analyze_experiment(spec: ExperimentSpec, observations: Sequence[Observation]
     return tuple(_analyze(spec, response, observations) for response in spec.analysis.responses)
 
 
-def names_in_expressions(spec: ExperimentSpec) -> tuple[str, ...]:
-    """What the expression of a response may name: what is measured, and the factors that are numbers."""
-    return (*MEASURED_RESPONSES, *(factor.name for factor in spec.factors if factor.levels))
-
-
 def measurements(spec: ExperimentSpec, response: Response, observations: Sequence[Observation]) -> Dataset:
     """The measurements of one response; jobs that ran together are one unit.
 
@@ -50,7 +45,7 @@ def measurements(spec: ExperimentSpec, response: Response, observations: Sequenc
         raise InputError("no run has succeeded, so there is nothing to analyse.")
     table = pd.DataFrame(finished)
     if response.expression is not None:
-        table[response.name] = parse_expression(response.expression, names_in_expressions(spec))(table)
+        table[response.name] = parse_expression(response.expression, spec.names_in_expressions)(table)
     return make_dataset(
         table,
         response.name,

@@ -59,13 +59,19 @@ def check(runs: Sequence[PlannedRun], cores: Sequence[int], claims: Claims) -> N
         InputError: in one sentence that says what to change.
     """
     for run in runs:
-        if Cores(cores).take(cores_of_run(run)) is None:
-            raise InputError(
-                f"run {run.name} asks for {_told_cores(cores_of_run(run))}, but this machine has {len(cores)}; "
-                "ask for fewer workers, cores or jobs at a time."
-            )
+        in_the_way = obstacle(run, cores)
+        if in_the_way is not None:
+            raise InputError(f"run {run.name} {in_the_way}; ask for fewer workers, cores or jobs at a time.")
         for job in run.jobs:
             _check_job(job.spec, claims)
+
+
+def obstacle(run: PlannedRun, cores: Sequence[int]) -> str | None:
+    """Why a machine with these cores cannot hold a run; None where it can."""
+    wanted = cores_of_run(run)
+    if Cores(cores).take(wanted) is not None:
+        return None
+    return f"asks for {_told_cores(wanted)}, but this machine has {len(cores)}"
 
 
 def _check_job(spec: JobSpec, claims: Claims) -> None:

@@ -47,13 +47,18 @@ class Display(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How runs are made. With `fresh`, each attempt starts from the beginning whatever an earlier one has saved."""
+    """How runs are made.
+
+    With `fresh`, each attempt starts from the beginning whatever an earlier one has saved. With `keep_failed`, what
+    failed before is not made again: to a search it says that the setting does not work.
+    """
 
     experiment: str
     parallelism: int
     most_failures: int
     claims: Claims
     fresh: bool
+    keep_failed: bool = False
 
 
 def machine_cores() -> list[int]:
@@ -67,11 +72,12 @@ class Runner:
     def __init__(self, runs: Sequence[PlannedRun], folder: Folder, options: Options, display: Display) -> None:
         self._runs, self._folder, self._options, self._display = runs, folder, options, display
         self._cores = Cores(machine_cores())
-        self._done = {each.job: each for each in folder.of(runs) if each.state != FAILED}
+        known = folder.of(runs)
+        self._done = {each.job: each for each in known if options.keep_failed or each.state != FAILED}
         self._waiting = deque(run for run in runs if not self._is_done(run))
         self._active: list[Active] = []
         self._lanes = 0
-        self._failed = 0
+        self._failed = len({each.run for each in self._done.values() if each.state == FAILED})
         self._retries: Counter[str] = Counter()
         self._lifeline = Lifeline()
         self._threads = ThreadPoolExecutor(_SCRAPING_THREADS, thread_name_prefix="scrape")

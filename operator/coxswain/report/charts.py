@@ -10,6 +10,7 @@ from scipy import stats
 from coxswain.core.analysis import Analysis
 from coxswain.core.factors import Factor
 from coxswain.core.observations import Observation
+from coxswain.core.search import Course
 from coxswain.report.markup import Markup, element
 from coxswain.report.plot import Axis, Plot, named_axis, number, number_axis
 
@@ -108,6 +109,23 @@ def residuals(found: Analysis) -> Iterator[Markup]:
     points = [(float(place), float(value)) for place, value in enumerate(left, start=1)]
     plot.line(points, "thin")
     plot.dots(points, names=labels)
+    yield plot.svg()
+
+
+def search_steps(course: Course) -> Iterator[Markup]:
+    """The response of every run of a search, row after row, with a line through the rows' means."""
+    trials = [step.trial for step in course.steps if step.trial and step.trial.has_values]
+    if not trials:
+        return
+    values = [(float(trial.row), value) for trial in trials for value in trial.values]
+    axis = number_axis([value for _, value in values], course.search.minimize)
+    plot = Plot(
+        number_axis([row for row, _ in values], "row"), axis, "The search, row after row", width=640, height=260
+    )
+    plot.line([(float(trial.row), trial.mean) for trial in trials])
+    plot.dots(values, "small", [course.space.told(trial.settings) for trial in trials for _ in trial.values])
+    if course.best is not None:
+        plot.dots([(float(course.best.row), course.best.mean)], names=[course.found])
     yield plot.svg()
 
 

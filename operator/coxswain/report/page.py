@@ -10,6 +10,7 @@ from coxswain.core.api import TrainingExperiment
 from coxswain.core.designs import Design
 from coxswain.core.observations import Observation
 from coxswain.core.results import Result
+from coxswain.core.search import Course
 from coxswain.report import charts
 from coxswain.report.markup import Markup, element, join
 from coxswain.report.plot import number
@@ -19,12 +20,17 @@ _FEW_RUNS = 40
 
 
 def render(
-    experiment: TrainingExperiment, design: Design, observations: Sequence[Observation], results: Sequence[Result]
+    experiment: TrainingExperiment,
+    design: Design,
+    observations: Sequence[Observation],
+    results: Sequence[Result],
+    course: Course | None = None,
 ) -> str:
-    """The report as a self-contained HTML document."""
+    """The report as a self-contained HTML document; `course` is that of a search."""
     body = [
         element("h1", experiment.name),
         _summary(design, observations),
+        *_search(course),
         element("nav", *(element("a", result.response, href=f"#{result.response}") for result in results)),
         *(_response(result) for result in results),
         *_learning(observations),
@@ -67,6 +73,31 @@ def _done(design: Design, observations: Sequence[Observation]) -> str:
         return f"None of {design.run_count} runs is finished."
     last = max(each.finished for each in observations)
     return f"{succeeded} of {design.run_count} runs succeeded; the last one ended at {last}."
+
+
+def _search(course: Course | None) -> Iterable[Markup]:
+    if course is None:
+        return
+    names = [factor.name for factor in course.space.factors]
+    rows = []
+    for step in course.steps:
+        known = step.trial if step.trial and step.trial.has_values else None
+        rows.append(
+            (
+                str(step.row),
+                *step.settings,
+                known.mean if known else None,
+                known.error if known else None,
+                step.verdict,
+            )
+        )
+    yield element("h2", "Search")
+    yield element(
+        "section",
+        element("p", course.message),
+        _table(("row", *names, course.search.minimize, "standard error", "verdict"), rows),
+        *charts.search_steps(course),
+    )
 
 
 def _response(result: Result) -> Markup:

@@ -275,9 +275,12 @@ def test_a_deadline_that_makes_no_sense_is_refused(
     [
         ({"suspend": True}, [], "suspend is true"),
         (
-            {"design": {"type": "HillClimb", "search": {"minimize": "duration"}}},
+            {
+                "design": {"type": "HillClimb", "search": {"minimize": "money"}},
+                "analysis": {"responses": [{"name": "money"}]},
+            },
             [],
-            "HillClimb is a search, which cox run cannot make",
+            "response money: nothing measures money here; write it as an expression over duration and the factors",
         ),
         ({"analysis": {"responses": [{"name": "x", "expression": "lossy"}]}}, [], "lossy, which is not known"),
         ({}, ["--claim", "models"], "write it as NAME=DIR"),

@@ -171,6 +171,11 @@ class ExperimentSpec(Model):
             raise ValueError("search may name only responses that analysis lists")
         return self
 
+    @property
+    def names_in_expressions(self) -> tuple[str, ...]:
+        """What the expression of a response may name: what is measured, and the factors that are numbers."""
+        return (*MEASURED_RESPONSES, *(factor.name for factor in self.factors if factor.levels))
+
     def _fewest_rows(self) -> int:
         """The rows of the design as far as they follow from the spec without building it."""
         design = self.design

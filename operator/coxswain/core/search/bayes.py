@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coxswain.core.analysis.verdict import plural
 from coxswain.core.api.design import Search
 from coxswain.core.designs.base import Settings
 from coxswain.core.search.improvement import Model, fit_model
@@ -110,6 +109,6 @@ def _reason_to_stop(search: Search, prospect: _Prospect, level: float | None, *,
     if saves * times < prospect.costs:
         return (
             f"a further row would cost {prospect.costs:.4g} and save about {saves:.4g} "
-            f"in each of {plural(times, 'run')} to come (recurrences)"
+            f"in each of {times} run{'' if times == 1 else 's'} to come (recurrences)"
         )
     return None

@@ -59,8 +59,9 @@ class Climb:
         if self.best.problem(self.judge.search) is not None:
             return "no setting that was tried may be chosen"
         least = self.judge.search.stop_when_improvement_below_percent
-        lowers = f"lowers {self.judge.search.minimize} by {least:g} % or more" if least else "is surely better"
-        return f"no step from {self.space.told(self.best.settings)} {lowers}"
+        by = f" by {least:g} % or more" if least else ""
+        where = self.space.told(self.best.settings)
+        return f"no step from {where} is shown to lower {self.judge.search.minimize}{by}"
 
     def _along(self, place: int) -> Asking:
         """Move one factor, by large steps and then by small ones."""

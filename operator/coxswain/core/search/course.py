@@ -47,6 +47,7 @@ class Course:
     space: Space
     steps: tuple[Step, ...]
     start: Trial | None
+    """Where a climb started; a model begins at no particular setting."""
     best: Trial | None
     over: str | None
     """Why there is nothing more to run."""
@@ -63,11 +64,12 @@ class Course:
         """Where it is, in a sentence."""
         if self.over is not None:
             return f"{_capital(self.over)}; {self.found}."
-        open_steps = [step for step in self.steps if step.wanted and not (step.trial and step.trial.done)]
-        told = "; ".join(f"row {step.row} ({self.space.told(step.settings)})" for step in open_steps[:1])
-        more = f" and {len(open_steps) - 1} more" if len(open_steps) > 1 else ""
         so_far = f"; so far {self.found}" if self.best else ""
-        return f"Trying {told}{more}{so_far}."
+        tried = [step for step in self.steps if step.wanted and not (step.trial and step.trial.done)]
+        if not tried:
+            return f"Waiting for runs under way{so_far}."
+        more = f" and {len(tried) - 1} more" if len(tried) > 1 else ""
+        return f"Trying row {tried[0].row} ({self.space.told(tried[0].settings)}){more}{so_far}."
 
 
 def mean_of(trial: Trial) -> str:
@@ -118,6 +120,7 @@ class _Outcome:
 
     best: Trial | None
     over: str | None = None
+    start: Trial | None = None
     verdicts: Mapping[Settings, str] = field(default_factory=dict)
 
 
@@ -141,8 +144,7 @@ def course_of(spec: ExperimentSpec, begun: Iterable[Begun], refusal: Refusal) ->
     steps = _steps(search, book, outcome, trials)
     if not steps:
         raise InputError(f"no setting makes a job, for example {space.told(space.start)}: {refusal(space.start)}")
-    first = steps[0].trial
-    return Course(search, space, steps, first if first and first.has_values else None, outcome.best, over)
+    return Course(search, space, steps, outcome.start, outcome.best, over)
 
 
 def _climb(book: _Book, climb: Climb) -> _Outcome:
@@ -150,13 +152,13 @@ def _climb(book: _Book, climb: Climb) -> _Outcome:
     asking = climb.asking()
     over = None
     try:
-        trial = book.ask(next(asking))
+        start = trial = book.ask(next(asking))
         while trial is not None:
             trial = book.ask(asking.send(trial))
     except StopIteration as ended:
         over = str(ended.value)
     best = climb.best if climb.best and climb.best.problem(climb.judge.search) is None else None
-    return _Outcome(best, over, climb.verdicts)
+    return _Outcome(best, over, start if start and start.has_values else None, climb.verdicts)
 
 
 def _explore(book: _Book, space: Space, search: Search, replications: int) -> _Outcome:

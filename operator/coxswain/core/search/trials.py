@@ -19,7 +19,6 @@ from coxswain.core.errors import InputError
 from coxswain.core.expressions import parse_expression
 from coxswain.core.factors import Level
 from coxswain.core.observations import Observation
-from coxswain.core.results import names_in_expressions
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ def _response(spec: ExperimentSpec, name: str) -> Callable[[Observation], float]
     expression = listed[name]
     if expression is None:
         return lambda observation: observation.responses.get(name, math.nan)
-    formula = parse_expression(expression, names_in_expressions(spec))
+    formula = parse_expression(expression, spec.names_in_expressions)
 
     def compute(observation: Observation) -> float:
         known = {**observation.settings, **observation.responses}
