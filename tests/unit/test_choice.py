@@ -111,6 +111,17 @@ def test_what_accuracy_to_expect_is_told(lessons: Lessons) -> None:
     assert chosen.accuracy is not None
     assert chosen.accuracy_bound is not None
     assert chosen.accuracy_bound < chosen.accuracy
+    assert not chosen.notes
+
+
+def test_an_accuracy_beyond_the_epochs_measured_is_called_a_guess_but_no_less_than_what_was_reached(
+    lessons: Lessons,
+) -> None:
+    longest, far = (choose(lessons, DEEP, [epochs], 1e6, 0.95) for epochs in (6, 600))
+    assert longest.accuracy_bound is not None
+    assert far.accuracy_bound is not None
+    assert far.accuracy_bound >= longest.accuracy_bound
+    assert "accuracies are known up to 6 epochs; what more bring is a guess" in far.notes
 
 
 def test_settings_beyond_what_was_measured_are_told_of(lessons: Lessons) -> None:

@@ -17,7 +17,12 @@ from coxswain.local.folder import Folder, read_manifest, read_observations
 from coxswain.local.plan import fractions, in_vain
 from coxswain.local.runner import Options
 
+TELLING = 0.01
+"""A lower bound of an accuracy below this tells nothing."""
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coxswain.core.api import TrainingJob
     from coxswain.core.choice import Choice
     from coxswain.core.observations import Observation
@@ -102,11 +107,21 @@ def _result(observation: "Observation", limit: float | None) -> Table:
 
 def _comparison(chosen: "Choice", observation: "Observation") -> Table:
     actual = observation.responses
-    rows: list[list[Any]] = [
-        ["duration", chosen.duration, f"at most {chosen.duration_bound:.4g}", actual.get("duration")],
-    ]
-    if chosen.accuracy is not None:
-        rows.append(["accuracy", chosen.accuracy, f"at least {chosen.accuracy_bound:.4g}", actual.get("accuracy")])
+    rows = [["duration", f"{chosen.duration:.1f} s", f"at most {chosen.duration_bound:.1f} s", _seconds(actual)]]
+    if chosen.accuracy is not None and chosen.accuracy_bound is not None:
+        reached = actual.get("accuracy")
+        rows.append(
+            [
+                "accuracy",
+                f"{chosen.accuracy:.1%}",
+                f"at least {chosen.accuracy_bound:.0%}" if chosen.accuracy_bound >= TELLING else "anything is possible",
+                "" if reached is None else f"{reached:.1%}",
+            ]
+        )
     columns = ("", "predicted", f"with {100 * chosen.confidence:g} % confidence", "actual")
     notes = [f"The chance to meet the deadline was put at {100 * chosen.chance:.1f} %."]
     return Table(f"{chosen.epochs} epochs, predicted and actual", columns, rows, notes)
+
+
+def _seconds(responses: "Mapping[str, float]") -> str:
+    return f"{responses['duration']:.1f} s" if "duration" in responses else ""

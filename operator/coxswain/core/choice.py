@@ -134,9 +134,12 @@ def choose(lessons: Lessons, settings: Settings, allowed: Sequence[int], limit: 
     epochs = allowed[max(int(sure.sum()) - 1, 0)]  # more epochs take longer, so that those which fit come first
     duration = at.one(epochs)
     accuracy = bound = None
+    notes = list(duration.notes)
     if lessons.curve is not None:
         expected = lessons.curve.predict(settings, [epochs])
-        accuracy, bound = float(expected.point[0]), float(expected.quantile(1 - confidence)[0])
+        accuracy, bound = float(expected.point[0]), lessons.curve.at_least(settings, epochs, confidence)
+        if epochs > lessons.curve.longest:
+            notes.append(f"accuracies are known up to {lessons.curve.longest} epochs; what more bring is a guess")
     return Choice(
         epochs=epochs,
         confidence=confidence,
@@ -145,7 +148,7 @@ def choose(lessons: Lessons, settings: Settings, allowed: Sequence[int], limit: 
         chance=duration.cdf(limit),
         accuracy=accuracy,
         accuracy_bound=bound,
-        notes=duration.notes,
+        notes=tuple(notes),
     )
 
 

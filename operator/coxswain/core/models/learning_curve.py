@@ -75,6 +75,15 @@ class LearningCurve:
         notes = tuple((*about_settings, *self._about(count)) for count in epochs)
         return replace(found, spread=spread, notes=notes)
 
+    def at_least(self, settings: Mapping[str, Level], epochs: int, confidence: float) -> float:
+        """The accuracy that a run exceeds with a confidence.
+
+        The curve is taken to rise, so beyond the epochs measured it is no less than after the last of them: how far the
+        curve goes on to rise is in doubt there, not what it has reached.
+        """
+        found = self.predict(settings, [epochs, min(epochs, self.longest)])
+        return float(found.quantile(1 - confidence).max())
+
     def _place(self, epochs: Sequence[int]) -> Floats:
         return -(np.asarray(epochs, dtype=float) ** -self.power)
 
