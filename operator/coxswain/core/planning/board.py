@@ -22,6 +22,8 @@ from coxswain.core.planning.values import Capacity, Snapshot
 _BLOCK = 512
 # Arrivals are drawn until so many standard deviations beyond what is expected by the time the queue is empty.
 _SURE = 4.0
+# So many that come in a plan, at most: who waits behind more of them waits so long that it makes no difference.
+_MOST_COMING = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +180,10 @@ class Board:
         arrivals = self.snapshot.arrivals
         if arrivals is None or arrivals.rate <= 0:
             return None
-        busy = float(np.sum(durations.mean(axis=1) * [need[0] for need in needs])) / max(self.slots.cores, 1)
+        # By medians: what a model leaves open may be so long that nobody could count who comes until then.
+        busy = float(np.sum(np.median(durations, axis=1) * [need[0] for need in needs])) / max(self.slots.cores, 1)
         expected = arrivals.rate * 2 * busy
-        count = int(np.ceil(expected + _SURE * np.sqrt(expected))) + 1
+        count = int(min(np.ceil(expected + _SURE * np.sqrt(expected)) + 1, _MOST_COMING))
         generator = np.random.default_rng([self._seed, count])
         at = self.snapshot.now + np.cumsum(generator.exponential(1 / arrivals.rate, (count, self.replicates)), axis=0)
         lasting, due = (

@@ -3,6 +3,8 @@
 choices       the settings that a job allows
 alternatives  those that it does not allow, or that are near what it has
 predictions   what a family's models say of settings
+explore       which jobs vary their setting at random, and to what
+options       the settings of a job as the planner takes them
 scene         the jobs of a queue as the planner sees them
 remedies      what would do for a job that cannot be in time
 steps         what a plan changes, in the words of the API

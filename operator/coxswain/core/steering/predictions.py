@@ -14,7 +14,7 @@ from coxswain.core.cost import Prices
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
 from coxswain.core.families import fields_of
-from coxswain.core.forecasts.learning import EPOCHS, FamilyModel, settings_of
+from coxswain.core.forecasts.learning import EPOCHS, LOAD, FamilyModel, settings_of
 from coxswain.core.jobs.view import Job, Trained
 from coxswain.core.planning.times import LEVELS, Times, exactly, lognormal, times_of
 from coxswain.core.planning.values import Capacity
@@ -110,10 +110,12 @@ def _usually_left(elapsed: float) -> Times:
 
 def _by_settings(specs: Sequence[JobSpec], load: float | None) -> list[tuple[dict[str, Any], list[int]]]:
     """Which of the specs share their settings but for the epochs."""
-    groups: dict[tuple[tuple[str, Any], ...], list[int]] = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
     for place, spec in enumerate(specs):
-        fields = {name: value for name, value in fields_of(spec).items() if name != EPOCHS}
-        if load is not None:
-            fields["load"] = load
-        groups.setdefault(tuple(sorted(fields.items())), []).append(place)
-    return [(dict(key), places) for key, places in groups.items()]
+        own = (spec.engine, spec.workload, spec.parameters.model_copy(update={"epochs": 1}), spec.resources)
+        groups.setdefault(own, []).append(place)
+    found = []
+    for places in groups.values():
+        fields: dict[str, Any] = {name: value for name, value in fields_of(specs[places[0]]).items() if name != EPOCHS}
+        found.append((fields if load is None else {**fields, LOAD: load}, places))
+    return found

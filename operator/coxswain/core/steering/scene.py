@@ -6,34 +6,25 @@ A job whose family has taught nothing yet keeps what it has: its settings are no
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
-import numpy as np
-
-from coxswain.core.api.job import JobSpec, Steered
+from coxswain.core.api.job import Steered
 from coxswain.core.api.status import DEADLINE_ATTAINABLE
 from coxswain.core.cost import Prices
 from coxswain.core.forecasts.learning import FamilyModel
-from coxswain.core.jobs.parameters import effective
 from coxswain.core.jobs.view import Job, Trained
 from coxswain.core.planning.arrivals import Came, arrivals_like
-from coxswain.core.planning.promise import promise_level, strictest
-from coxswain.core.planning.times import SCORES, Times
 from coxswain.core.planning.values import (
     DAY,
     Arrivals,
-    Candidate,
     Capacity,
     Infeasible,
     Pending,
     Running,
     Snapshot,
 )
-from coxswain.core.steering.choices import asked_for, choices_of, thinned, told
-from coxswain.core.steering.predictions import need_of, remaining, times_at, values_at
-
-# How sure a promise has to be is found from so many of a job's settings: those between are nearly the same.
-_TRIED = 12
+from coxswain.core.steering.explore import drawn, explores
+from coxswain.core.steering.options import Options, options_of
+from coxswain.core.steering.predictions import need_of, remaining, times_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +67,16 @@ class Scene:
 
     snapshot: Snapshot
     choices: Mapping[str, Sequence[Steered | None]]
+    explored: frozenset[str] = frozenset()
+    """Those whose setting was drawn at random."""
 
 
 def scene_of(situation: Situation) -> Scene:
     """The jobs of a queue as the planner sees them."""
-    choices = {each.name: _allowed(each) for each in situation.waiting}
-    pending = tuple(_pending(each, choices[each.name], situation) for each in situation.waiting)
+    found = {each.name: _options(each, situation) for each in situation.waiting}
+    explored = {each.name: _explored(each, found[each.name], situation) for each in situation.waiting}
+    options = found | {name: own for name, own in explored.items() if own}
+    pending = tuple(_pending(each, options[each.name]) for each in situation.waiting)
     return Scene(
         Snapshot(
             now=situation.now.timestamp(),
@@ -90,65 +85,41 @@ def scene_of(situation: Situation) -> Scene:
             running=tuple(_running(each, situation) for each in situation.running),
             arrivals=_arrivals(situation, pending),
         ),
-        choices,
+        {name: own.choices for name, own in options.items()},
+        frozenset(name for name, own in explored.items() if own),
     )
 
 
-def _allowed(prospect: Prospect) -> list[Steered | None]:
-    """The settings to choose from: none but the present one for a job that nobody may or can steer."""
-    job = prospect.job
-    known = prospect.model is not None and prospect.model.durations is not None
-    if job.spec.steering.mode == "Disabled" or not job.spec.adjust:
-        return [None]
-    return choices_of(job.spec) if known else [job.spec.steered]
+def _options(prospect: Prospect, situation: Situation) -> Options:
+    return options_of(prospect.job.spec, prospect.model, situation.load, situation.prices)
 
 
-def _pending(prospect: Prospect, choices: Sequence[Steered | None], situation: Situation) -> Pending:
+def _explored(prospect: Prospect, options: Options, situation: Situation) -> Options | None:
+    """The one setting that a job which explores is to run with."""
+    if len(options.choices) < 2 or not explores(prospect.job):
+        return None
+    place = drawn(prospect.job, [each.times for each in options.candidates], situation.now)
+    return None if place is None else options.only(place)
+
+
+def _pending(prospect: Prospect, options: Options) -> Pending:
     job, steering = prospect.job, prospect.job.spec.steering
-    specs = [effective(job.spec.model_copy(update={"steered": steered})) for steered in choices]
-    times = times_at(prospect.model, specs, situation.load)
-    values = values_at(steering.objective, prospect.model, specs, times, situation.prices)
-    confidence = steering.confidence_percent / 100
     condition = job.status.condition(DEADLINE_ATTAINABLE)
     return Pending(
         name=prospect.name,
         created=job.created.timestamp(),
-        candidates=tuple(
-            Candidate(_named(job.spec, steered), need_of(spec), each, value)
-            for steered, spec, each, value in zip(choices, specs, times, values, strict=True)
-        ),
+        candidates=options.candidates,
         requested=0,
-        current=choices.index(job.spec.steered) if job.spec.steered in choices else None,
+        current=options.choices.index(job.spec.steered) if job.spec.steered in options.choices else None,
         news=prospect.news,
         promised=condition is not None and condition.status == "True",
         priority=job.spec.priority,
         deadline=None if job.deadline is None else job.deadline.timestamp(),
-        confidence=confidence,
-        level=_level(times, values, confidence) if job.deadline else None,
+        confidence=options.confidence,
+        level=options.level if job.deadline else None,
         when_infeasible=Infeasible(steering.when_infeasible),
         family=prospect.family,
     )
-
-
-def _named(spec: JobSpec, steered: Steered | None) -> dict[str, float]:
-    """What a setting is called: the fields that may be adjusted, as they would be."""
-    values = asked_for(spec) | told(steered)
-    return {each.field: values[each.field] for each in spec.adjust or ()}
-
-
-def _level(times: Sequence[Times], values: Sequence[float], confidence: float) -> float:
-    """How sure a promise has to be, so that it is kept with the confidence although the setting is picked."""
-    tried = thinned(sorted(range(len(times)), key=lambda place: times[place].values[len(SCORES) // 2]), _TRIED)
-    seconds, shared = np.array([times[place].values for place in tried]), [times[place].shared for place in tried]
-    return _level_of(seconds.tobytes(), tuple(shared), tuple(values[place] for place in tried), confidence)
-
-
-@lru_cache(maxsize=4096)
-def _level_of(seconds: bytes, shared: tuple[float, ...], values: tuple[float, ...], confidence: float) -> float:
-    """The same for jobs with the same settings, of which there are many, and for every plan until there is news."""
-    rows = np.frombuffer(seconds).reshape(len(shared), -1)
-    times = [Times(row, share) for row, share in zip(rows, shared, strict=True)]
-    return promise_level(times, np.array(values), confidence) or strictest(confidence)
 
 
 def _running(prospect: Prospect, situation: Situation) -> Running:

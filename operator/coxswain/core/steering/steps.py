@@ -10,6 +10,7 @@ from coxswain.core.jobs.view import Advice, Job
 from coxswain.core.planning.planner import plan
 from coxswain.core.planning.values import Candidate, Decision, Pending
 from coxswain.core.steering.choices import asked_for, told
+from coxswain.core.steering.explore import REASON
 from coxswain.core.steering.predictions import cost_of
 from coxswain.core.steering.remedies import remedy_of
 from coxswain.core.steering.scene import Prospect, Situation, scene_of
@@ -49,7 +50,8 @@ def steps_for(situation: Situation, *, seed: int = 0) -> list[Step]:
     for rank, decision in enumerate(plan(scene.snapshot, seed=seed).decisions):
         prospect = prospects[decision.name]
         steered = scene.choices[decision.name][decision.choice]
-        steps.append(_step(prospect, jobs[prospect], decision, steered, rank=rank, situation=situation))
+        told_by = decision._replace(reason=REASON) if decision.name in scene.explored else decision
+        steps.append(_step(prospect, jobs[prospect], told_by, steered, rank=rank, situation=situation))
     return steps
 
 
