@@ -1,5 +1,6 @@
 """TrainingExperiments on a real cluster: every run observed once, whatever ends the operator, and then analysed."""
 
+import base64
 import csv
 import io
 import json
@@ -202,3 +203,39 @@ def test_failed_runs_end_an_experiment_and_are_said(operating: Operating, busybo
     condition = next(each for each in failed["conditions"] if each["type"] == "Failed")
     assert condition["reason"] == "TooManyFailedRuns"
     assert "2 of 4 runs are left undone" in condition["message"]
+
+
+# What a worker says whose loss is the least after four epochs.
+VALLEY = (
+    "e=$COXSWAIN_EPOCHS; d=$((e > 4 ? e - 4 : 4 - e)); "
+    'printf \'{"state":"succeeded","jobUid":"%s","epochs":%s,"seconds":{"total":1.5,"startup":0.5},'
+    '"result":{"loss":1.%s,"accuracy":0.8}}\' "$COXSWAIN_JOB_UID" "$e" "$d" > /dev/termination-log'
+)
+
+
+def test_a_search_makes_each_row_by_what_the_last_one_gave_whatever_ends_the_operator(
+    operating: Operating, busybox: str
+) -> None:
+    search = {"minimize": "loss", "stopWhenImprovementBelowPercent": 1}
+    manifest = experiment(
+        "climb",
+        scripted(busybox, f"sleep 2; {VALLEY}"),
+        [epochs(1, 2, 4, 8)],
+        design={"type": "HillClimb", "replications": 2, "search": search},
+        analysis={"responses": [{"name": "loss"}]},
+        parallelism=2,
+    )
+    operating.apply(manifest)
+    operating.until("the second row", lambda: len(operating.all("trainingjobs")) > 2)
+    operating.kill()
+    status = operating.until_state("climb", "Succeeded", kind="trainingexperiment")["status"]
+    assert status["counts"]["succeeded"] == status["counts"]["total"] == 8
+    found = status["search"]
+    assert (found["best"], found["row"], found["response"]) == ([{"name": "epochs", "level": 4}], 3, 1.0)
+    assert "no step from epochs 4 is shown to lower loss" in found["message"].lower()
+    rows = {job["metadata"]["name"]: job["spec"]["parameters"]["epochs"] for job in operating.all("trainingjobs")}
+    tried = (1, 2, 8, 4)
+    assert rows == {f"climb-row{row}-{replicate}": tried[row] for row in range(4) for replicate in range(2)}
+    results = operating.get("configmap", "climb-results")
+    document = json.loads(base64.b64decode(results["binaryData"]["results.json"]))
+    assert [step["settings"]["epochs"] for step in document["search"]["steps"]] == list(tried)

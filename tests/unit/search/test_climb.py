@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from coxswain.core.errors import InputError
-from coxswain.core.search import plan_search
+from coxswain.core.search import plan_search, queues_of
 from tests.unit.search.making import BATCH, NETWORK, RATE, Search, Settings, searching, valley
 
 BROAD = {"parameters": {"batchSize": 999}, "resources": {"workers": 512}}
@@ -177,6 +177,17 @@ def test_more_replications_repeat_the_rows_there_are() -> None:
     search.to_the_end()
     assert len(search.look().course.steps) == rows
     assert len(search.begun) == 2 * rows
+
+
+def test_a_queue_is_told_before_and_after_as_in_the_study_of_bigdl() -> None:
+    """Its service rates are 3.085 and 333.33; at utilisation 0.8 E[T] is 1.6207 before the climb."""
+    search = Search(climb(RATE), lambda settings: 1 / 3.085 if settings["rate"] == 0.002 else 0.003)
+    one, four = queues_of(search.to_the_end())
+    assert (one.before.name, four.after.name) == ("M/M/1", "M/M/4")
+    assert one.before.response_time == pytest.approx(1.6207, abs=1e-4)
+    assert one.after.response_time == pytest.approx(0.003, abs=1e-4)
+    assert one.after.arrival_rate == one.before.arrival_rate == pytest.approx(0.8 * 3.085)
+    assert queues_of(Search(climb(RATE), lambda _: 1.0).to_the_end()) == ()
 
 
 def test_the_hash_follows_from_the_spec_alone() -> None:
