@@ -4,19 +4,33 @@ import copy
 import json
 import re
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from tests.cluster import helm
+from tests.cluster.helm import Release
 from tests.cluster.localcluster import places
 from tests.cluster.operating import WORD, Operating, shell_job
+from tests.contract.chart import CHART
 
 FINISHED_JOBS = 1000
 SETTLE_SECONDS, WATCH_SECONDS = 60, 120
 MOST_OF_A_CORE = 0.02
 
 
+@pytest.fixture
+def usual_settings(release: Release, image: Callable[[str], str]) -> Iterator[None]:
+    """The operator as people have it, who do not look again every few seconds."""
+    options = ("--wait", "--timeout=3m")
+    release.upgrade({"images": helm.images(image("operator"))}, CHART, *options)
+    yield
+    release.upgrade(helm.quick_values(image("operator")), CHART, *options)
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("usual_settings")
 def test_with_a_thousand_finished_jobs_and_nothing_to_do_only_the_lease_is_written(
     operating: Operating, busybox: str
 ) -> None:
