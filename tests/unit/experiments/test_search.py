@@ -67,7 +67,7 @@ def test_rows_follow_from_results_until_it_ends_with_the_best_in_its_status() ->
     assert done.search.standard_error
     complete = done.condition("Complete")
     assert complete
-    assert "is shown to lower duration by 10 % or more; the best is rate 0.0" in complete.message
+    assert "no step lowers duration by 10 % or more beyond chance; the best is rate 0.0" in complete.message
     assert world.look().status == done
 
 

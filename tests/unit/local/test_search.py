@@ -29,7 +29,7 @@ def test_it_climbs_tells_its_steps_and_goes_on_where_it_was(cox: Cox, tmp_path: 
     found = document["search"]
     assert [step["settings"]["batch_size"] for step in found["steps"]] == [16, 32, 64]
     assert found["best"]["settings"] == {"batch_size": 64}
-    assert found["over"] == "no step from batch_size 64 is shown to lower error by 1 % or more"
+    assert found["over"] == "around batch_size 64 no step lowers error by 1 % or more beyond chance"
     assert [each["name"] for each in (queue["before"] for queue in found["queue"])] == ["M/M/1", "M/M/4"]
     report = (out / "report.html").read_text()
     assert "The search, row after row" in report

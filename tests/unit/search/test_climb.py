@@ -105,7 +105,7 @@ def test_too_small_an_improvement_ends_it_but_is_kept() -> None:
         "no lower than 10.25",
         "the best: 1.5 % lower",
     ]
-    assert course.over == "no step from rate 0.116364 is shown to lower duration by 10 % or more"
+    assert course.over == "around rate 0.116364 no step lowers duration by 10 % or more beyond chance"
 
 
 def test_no_more_runs_are_made_than_allowed() -> None:

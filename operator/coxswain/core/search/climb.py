@@ -61,7 +61,7 @@ class Climb:
         least = self.judge.search.stop_when_improvement_below_percent
         by = f" by {least:g} % or more" if least else ""
         where = self.space.told(self.best.settings)
-        return f"no step from {where} is shown to lower {self.judge.search.minimize}{by}"
+        return f"around {where} no step lowers {self.judge.search.minimize}{by} beyond chance"
 
     def _along(self, place: int) -> Asking:
         """Move one factor, by large steps and then by small ones."""
