@@ -9,7 +9,7 @@ from coxswain.core.models.types import Floats, Ints
 from coxswain.core.planning.board import Board, Starts
 from coxswain.core.planning.harm import unused
 from coxswain.core.planning.openings import openings
-from coxswain.core.planning.values import Capacity, Decision, Forecast, Infeasible, Pending, Quantiles
+from coxswain.core.planning.values import Capacity, Decision, Forecast, Infeasible, Pending
 from coxswain.core.planning.words import told_amount, told_settings, told_span
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # A job starts now if it does in at least this share of the replicates: else it would delay a reservation.
 NOW = 0.9
-_NEVER = Forecast(Quantiles(None, None), Quantiles(None, None), Quantiles(None, None), None)
+_NEVER = Forecast(0.0, None, None, None, None, None)
 
 
 def decide(board: Board, outlook: "Outlook", before: "Outlook", least: Ints) -> Iterator[Decision]:
@@ -89,12 +89,7 @@ def _forecasts(board: Board, jobs: Ints, starts: Starts, chance: Floats) -> list
     if board.snapshot.arrivals is not None:
         columns[1] = np.maximum(columns[1], _may_be_put_off(board, jobs, chance, columns))
     return [
-        Forecast(
-            Quantiles(start - now, start_bound - now),
-            Quantiles(start, start_bound),
-            Quantiles(finish, finish_bound),
-            likely if timed else None,
-        )
+        Forecast(now, start, start_bound, finish, finish_bound, likely if timed else None)
         for start, start_bound, finish, finish_bound, likely, timed in zip(
             *(column.tolist() for column in columns),
             chance.tolist(),

@@ -105,6 +105,23 @@ class Machine:
             return begin, end
         return self._fill_or_append(need[0], begin, durations)
 
+    @property
+    def only_appends(self) -> bool:
+        """Whether nothing but the list itself decides when a job starts: no holes, no contention."""
+        return self.shortest == np.inf and not self.contention
+
+    def append(self, cores: int, durations: Floats, begin: Floats, end: Floats) -> None:
+        """Run a job without GPUs behind all others, where that is all there is to it; fills in its start and end.
+
+        The same as `run`, in as few operations as can be: most jobs of a long queue go this way.
+        """
+        free = self.cores
+        begin[:] = free[:, max(cores, 1) - 1]
+        np.add(begin, durations, out=end)
+        if cores:
+            free[:, :cores] = end[:, None]
+            free.sort(axis=1)
+
     def run_each(
         self, cores: Ints, gpus: Ints, durations: Floats, not_before: Floats | float = -np.inf
     ) -> tuple[Floats, Floats]:
@@ -201,7 +218,10 @@ def run_list(
             machine.close_holes()
         if overtaking is not None:
             overtaking.serve(machine, need, ranks[job])
-        starts[job], ends[job] = machine.run(need, durations[job], usual[job])
+        if machine.only_appends and not need[1]:
+            machine.append(need[0], durations[job], starts[job], ends[job])
+        else:
+            starts[job], ends[job] = machine.run(need, durations[job], usual[job])
     return starts, ends
 
 

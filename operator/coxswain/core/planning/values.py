@@ -172,12 +172,32 @@ class Quantiles(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """When a job starts and finishes (counted as `now` is), how long it waits, and its chance to be in time."""
+    """When a job starts and finishes (counted as `now` is), how long it waits, and its chance to be in time.
 
-    wait: Quantiles
-    start: Quantiles
-    finish: Quantiles
+    One flat value a job: there may be a hundred thousand of them.
+    """
+
+    now: float
+    start_median: float | None
+    start_bound: float | None
+    finish_median: float | None
+    finish_bound: float | None
     chance: float | None
+
+    @property
+    def start(self) -> Quantiles:
+        """When it starts."""
+        return Quantiles(self.start_median, self.start_bound)
+
+    @property
+    def finish(self) -> Quantiles:
+        """When it is done."""
+        return Quantiles(self.finish_median, self.finish_bound)
+
+    @property
+    def wait(self) -> Quantiles:
+        """How long it still waits."""
+        return Quantiles(*(None if each is None else each - self.now for each in self.start))
 
 
 class Decision(NamedTuple):
