@@ -1,0 +1,115 @@
+"""Rewriting on the cluster: written once, by a manager of its own, and never over what somebody has just edited."""
+
+import asyncio
+from typing import Any, cast
+
+from coxswain.core.cost import Prices
+from coxswain.core.planning.values import Capacity
+from coxswain.shell.cache import Cache
+from coxswain.shell.cluster import JOBS, Cluster, Manifest
+from coxswain.shell.errors import Conflict
+from coxswain.shell.events import Recorder
+from coxswain.shell.metrics import Metrics
+from coxswain.shell.steering import FIELD_MANAGER, Steering
+from tests.unit.steering.making import EPOCHS, job, taught
+
+ONE_CORE = Capacity(1000)
+
+
+class Jobs:
+    """TrainingJobs as the API server keeps them: an apply with an old resourceVersion is a conflict."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Manifest] = {}
+        self.applied: list[tuple[str, Manifest]] = []
+        self.events: list[Manifest] = []
+
+    def put(self, manifest: Manifest) -> Manifest:
+        name = manifest["metadata"]["name"]
+        version = int(self.objects.get(name, {}).get("metadata", {}).get("resourceVersion", "0")) + 1
+        self.objects[name] = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(version)}}
+        return self.objects[name]
+
+    async def apply(self, _resource: Any, _namespace: str, name: str, manifest: Manifest, *, manager: str) -> Manifest:
+        self.applied.append((manager, manifest))
+        current = self.objects[name]
+        if current["metadata"]["resourceVersion"] != manifest["metadata"]["resourceVersion"]:
+            raise Conflict(409, "the object has been modified")
+        spec = {name: value for name, value in current["spec"].items() if name != "steered"}
+        return self.put({**current, "spec": {**spec, **manifest["spec"]}})
+
+    async def create(self, _resource: Any, _namespace: str, manifest: Manifest) -> Manifest:
+        self.events.append(manifest)
+        return manifest
+
+
+def asking(name: str, epochs: int = 40) -> Manifest:
+    # Created long ago, so that the deadline is given as a time yet to come.
+    deadline = {"at": "2999-01-01T00:00:00Z"} if epochs < 40 else {"within": "1s"}
+    return dict(job(name, parameters={"epochs": epochs}, adjust=[EPOCHS], deadline=deadline).manifest)
+
+
+def steering(store: Jobs, cache: Cache) -> Steering:
+    cluster = cast("Cluster", store)
+    return Steering(
+        cluster,
+        cache,
+        Recorder(cluster),
+        Metrics(),
+        Prices(),
+        family=lambda _: "family",
+        model=lambda _: taught(),
+        progress=lambda _: None,
+    )
+
+
+def planned(cache: Cache, each: Steering) -> tuple[list[Any], set[Any]]:
+    waiting = [found for found in cache.jobs() if not found.status.finished]
+    return asyncio.run(each.plan("default", waiting, [], ONE_CORE))
+
+
+def test_a_job_is_rewritten_once_and_then_left_alone() -> None:
+    store, cache = Jobs(), Cache()
+    cache.put(JOBS, store.put(asking("late")))
+    each = steering(store, cache)
+    changed, unsettled = planned(cache, each)
+    assert (changed, unsettled) == ([("here", "late")], set())
+    ((manager, manifest),) = store.applied
+    assert manager == FIELD_MANAGER
+    # The deadline has passed: it runs anyway, with the least.
+    assert manifest["spec"] == {"steered": {"epochs": 1}}
+    assert store.objects["late"]["spec"]["parameters"] == {"epochs": 40}
+    planned(cache, each)
+    assert len(store.applied) == 1
+    assert len(store.events) == 1
+
+
+def test_who_edits_a_job_while_it_is_rewritten_wins() -> None:
+    store, cache = Jobs(), Cache()
+    cache.put(JOBS, store.put(asking("mine")))
+    each = steering(store, cache)
+    # The cache has not heard of it yet: the user asks for less, and for plenty of time.
+    store.put(asking("mine", epochs=7))
+    changed, unsettled = planned(cache, each)
+    assert (changed, unsettled) == ([], {("here", "mine")})
+    assert store.objects["mine"]["spec"]["parameters"] == {"epochs": 7}
+    assert "steered" not in store.objects["mine"]["spec"]
+    assert each.advice(("here", "mine")) is None
+    # Once it is heard of, the new request is what is planned. It has all the time there is, so more is better.
+    cache.put(JOBS, store.objects["mine"])
+    _, unsettled = planned(cache, each)
+    assert unsettled == set()
+    assert store.objects["mine"]["spec"]["parameters"] == {"epochs": 7}
+
+
+def test_a_hundred_jobs_are_written_once_each_in_one_pass() -> None:
+    store, cache = Jobs(), Cache()
+    for number in range(100):
+        cache.put(JOBS, store.put(asking(f"job-{number}")))
+    each = steering(store, cache)
+    changed, unsettled = planned(cache, each)
+    assert (len(changed), unsettled) == (100, set())
+    names = [manifest["metadata"]["name"] for _, manifest in store.applied]
+    assert sorted(names) == sorted(store.objects)
+    planned(cache, each)
+    assert len(store.applied) == 100
