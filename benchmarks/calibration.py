@@ -7,12 +7,14 @@ figure is a mean of exact probabilities; its standard error comes from the table
 
 Most shapes are fitted by one family without a search, so that many tables can be drawn. That choosing among all
 families keeps the promise is checked on fewer tables, and not by `make bench`, because each takes a quarter of a
-minute. The numbers of tables of either kind can be given:
+minute. The numbers of tables of either kind can be given, and the shapes:
 
     python -m benchmarks.calibration 500 60
+    python -m benchmarks.calibration 500 0 "fixed jitter" heteroscedastic
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,15 +151,15 @@ CASES = (
 CASES_OF_ALL = (Case("interactions", 40, FAMILIES), Case("curved", 64, FAMILIES), Case("plain", 14, FAMILIES))
 
 
-def run(tables: int = TABLES, tables_of_all: int = 0) -> None:
-    """Print how often bounds hold."""
+def run(tables: int = TABLES, tables_of_all: int = 0, *, shapes: Sequence[str] = ()) -> None:
+    """Print how often bounds hold, for all shapes or those named."""
+    several = [(case, tables) for case in CASES] + [(case, tables_of_all) for case in CASES_OF_ALL]
     print(f"  {'shape':17s} {'rows':>4s} {'runs':>4s} {'killed':>6s} {'families':>16s} {'tables':>6s}", end="")
     print(f" {'new settings':>14s} {'best of 10':>14s} {'unadjusted':>14s} {'seen':>14s} {'bound':>6s}")
     with threadpool_limits(1):
-        for case in CASES if tables else ():
-            _report(case, tables)
-        for case in CASES_OF_ALL if tables_of_all else ():
-            _report(case, tables_of_all)
+        for case, count in several:
+            if count and case.shape in (shapes or (case.shape,)):
+                _report(case, count)
 
 
 @dataclass(frozen=True)
@@ -211,4 +213,4 @@ def _report(case: Case, tables: int) -> None:
 
 
 if __name__ == "__main__":
-    run(*map(int, sys.argv[1:]))
+    run(*map(int, sys.argv[1:3]), shapes=sys.argv[3:])

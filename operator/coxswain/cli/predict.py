@@ -107,7 +107,7 @@ def _settings(text: str) -> dict[str, float | str]:
 
 
 def _text(settings: Mapping[str, Any]) -> str:
-    return ",".join(
+    return ", ".join(
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in settings.items()
     )
 
