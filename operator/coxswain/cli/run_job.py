@@ -87,7 +87,7 @@ def _with_epochs(job: "TrainingJob", epochs: int) -> "TrainingJob":
 def _told(chosen: "Choice", limit: float) -> str:
     sure = f"done within {chosen.duration_bound:.1f} s with {100 * chosen.confidence:g} % confidence"
     if chosen.sure:
-        return f"Training {chosen.epochs} epochs, the most that fit into {limit:g} s: {sure}."
+        return f"Training {_epochs(chosen.epochs)}, the most that fit into {limit:g} s: {sure}."
     return (
         f"Nothing that the job allows is sure to fit into {limit:g} s: "
         f"training the fewest epochs, {chosen.epochs}, {sure}."
@@ -120,8 +120,12 @@ def _comparison(chosen: "Choice", observation: "Observation") -> Table:
         )
     columns = ("", "predicted", f"with {100 * chosen.confidence:g} % confidence", "actual")
     notes = [f"The chance to meet the deadline was put at {100 * chosen.chance:.1f} %."]
-    return Table(f"{chosen.epochs} epochs, predicted and actual", columns, rows, notes)
+    return Table(f"{_epochs(chosen.epochs)}, predicted and actual", columns, rows, notes)
 
 
 def _seconds(responses: "Mapping[str, float]") -> str:
     return f"{responses['duration']:.1f} s" if "duration" in responses else ""
+
+
+def _epochs(count: int) -> str:
+    return "1 epoch" if count == 1 else f"{count} epochs"
