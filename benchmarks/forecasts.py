@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from coxswain.core.forecasts.drift import ALPHA, drift_in
+from coxswain.core.forecasts.drift import ALPHA, drift_in, first_alarm
 from coxswain.core.forecasts.learning import learn
 from coxswain.core.forecasts.outlook import outlook
 from coxswain.core.forecasts.scores import Made, scored, scores_of
@@ -58,8 +58,8 @@ def _alarms() -> None:
             for seed in range(300):
                 scores = _normal(seed, before + 60)
                 scores[before:] += shift
-                found = drift_in(runs(scores))
-                delays.append((found.noticed - after(100 * before)).total_seconds() / 100 if found else np.inf)
+                found = first_alarm(runs(scores))
+                delays.append(found[1] + 1 - before if found else np.inf)
             told = f"{before} runs before, by {shift:g} deviations"
             print(f"  {told:45s}{np.median(delays):14.0f}{np.quantile(delays, 0.9):14.0f}")
 

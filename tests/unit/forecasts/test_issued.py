@@ -15,8 +15,7 @@ from coxswain.core.forecasts.fan import FARTHEST, SCORES, fan_of, score_of, seco
 from coxswain.core.forecasts.learning import FamilyModel, learn
 from coxswain.core.forecasts.outlook import outlook
 from coxswain.core.jobs.entries import entry_of
-from coxswain.core.jobs.foreseen import with_outlook
-from coxswain.core.jobs.life import start
+from coxswain.core.jobs.life import decide, start
 from coxswain.core.jobs.view import Job, Snapshot, Trained
 from coxswain.core.ledger.entry import Entry, Promised
 from coxswain.core.ledger.table import read_csv, to_csv
@@ -47,7 +46,7 @@ def foreseen(one: Job, now: float, wait: Interval | None = None) -> Snapshot:
 
 def told(one: Job, now: float, wait: Interval | None = None) -> Job:
     """The job once its forecast is in its status."""
-    return Job({**one.manifest, "status": with_outlook(one.status, foreseen(one, now, wait)).render()})
+    return Job({**one.manifest, "status": decide(foreseen(one, now, wait)).status.render()})
 
 
 def kept(one: Job) -> IssuedForecasts:
@@ -68,6 +67,17 @@ def test_a_waiting_job_keeps_its_first_forecast_as_it_was_told() -> None:
     assert first.quantiles[6] == pytest.approx(30, rel=0.1)
     assert list(first.quantiles) == sorted(first.quantiles)
     assert kept(told(one, 40)) == kept(one)
+
+
+def test_a_job_that_is_held_back_is_forecast_anew_when_it_may_run() -> None:
+    asked = {"parameters": {"epochs": 4}}
+    one = told(job(parameters=asked["parameters"]), 0)
+    held = told(Job({**one.manifest, "spec": {**asked, "suspend": True}}), 10)
+    assert (held.status.state, held.status.issued) == ("Suspended", None)
+    assert held.status.forecast is not None
+    again = kept(told(Job({**held.manifest, "spec": asked}), 999)).first
+    assert again is not None
+    assert again.time == after(999)
 
 
 def test_what_is_rewritten_while_it_waits_is_forecast_anew() -> None:

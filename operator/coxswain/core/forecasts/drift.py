@@ -58,7 +58,7 @@ def drift_in(forecasts: Iterable[Scored]) -> Drift | None:
     """The last change that forecasts, in the order in which their runs finished, give reason to think of."""
     chain = one_by_one(forecasts)
     found: Drift | None = None
-    while (alarm := _alarm(chain)) is not None:
+    while (alarm := first_alarm(chain)) is not None:
         changed = chain[alarm[0] : alarm[1] + 1]
         errors = [each.seconds / each.issued.duration_seconds.expected for each in changed]
         noticed = changed[-1].ended
@@ -82,7 +82,7 @@ def one_by_one(forecasts: Iterable[Scored]) -> list[Scored]:
     return chain
 
 
-def _alarm(chain: Sequence[Scored]) -> tuple[int, int] | None:
+def first_alarm(chain: Sequence[Scored]) -> tuple[int, int] | None:
     """The first and the last of the forecasts that raise the alarm, if any do."""
     scores = np.array([each.score for each in chain])
     long = short = 0.0

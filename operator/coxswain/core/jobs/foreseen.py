@@ -20,8 +20,6 @@ def with_outlook(status: JobStatus, seen: Snapshot) -> JobStatus:
         status = status.model_copy(update={"forecast": None})
         return status.having(MODEL_READY, "False", told.reason, told.message, now=seen.now)
     status = status.having(MODEL_READY, "True", told.reason, told.message, now=seen.now)
-    if seen.attempt is None:
-        status = with_issued(status, seen)
     if not is_news(status.forecast, told.forecast, seen.now):
         return status
     status = status.model_copy(update={"forecast": told.forecast})

@@ -233,7 +233,8 @@ def _refused(seen: Snapshot) -> Decision | None:
 def _suspended(seen: Snapshot) -> Decision | None:
     if not seen.job.spec.suspend:
         return None
-    status = _said(seen, "Suspended")
+    # What was forecast of it did not know that it would be held back.
+    status = _said(seen, "Suspended").model_copy(update={"issued": None})
     return Decision(status.having(SUSPENDED, "True", SUSPENSION, "suspend is true.", now=seen.now))
 
 
@@ -267,7 +268,7 @@ def _waiting(seen: Snapshot) -> Decision:
     job = seen.job
     if job.in_kueue:
         return kueue.enter(seen)
-    status = _said(seen, "Pending")
+    status = with_issued(_said(seen, "Pending"), seen)
     if status.condition(SUSPENDED):
         status = status.having(SUSPENDED, "False", "Resumed", "it may run.", now=seen.now)
     before = status.condition(ADMITTED)
