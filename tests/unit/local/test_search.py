@@ -84,12 +84,12 @@ def test_real_training_is_climbed(cox: Cox, tmp_path: Path) -> None:  # noqa: F8
         "resources": {"coresPerWorker": "1"},
     }
     rate = {"name": "rate", "field": "parameters.learningRate", "levels": [0.0001, 1], "coding": "Log"}
-    loss = {"minimize": "loss", "maxRuns": 3, "stopWhenImprovementBelowPercent": 0}
+    loss = {"minimize": "loss", "maxRuns": 2, "stopWhenImprovementBelowPercent": 0}
     manifest = search(template, factors=[rate], search=loss, analysis={"responses": [{"name": "loss"}]})
     code, printed, _ = cox("run", write(tmp_path / "real.yaml", manifest), "--out", tmp_path / "out", "-o", "json")
     assert code == 0
     found = json.loads(printed)["search"]
-    assert found["over"] == "a further row would make more runs than maxRuns (3)"
+    assert found["over"] == "a further row would make more runs than maxRuns (2)"
     means = [step["mean"] for step in found["steps"]]
     assert found["best"]["mean"] == min(means)
-    assert len(means) == 3
+    assert len(means) == 2
