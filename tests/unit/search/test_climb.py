@@ -134,6 +134,20 @@ def test_a_setting_that_fails_or_breaks_the_limit_is_turned_back_from() -> None:
     assert 0.016 < float(limited.best()["rate"]) <= 0.03
 
 
+def test_jobs_that_run_together_are_one_run_with_their_mean_response() -> None:
+    jobs = {"name": "jobs", "field": "concurrency", "levels": [1, 2, 4]}
+    search = Search(climb(jobs), lambda settings: 10 / float(settings["jobs"]), noise=0.1)
+    assert search.best() == {"jobs": 4}
+    assert [len(step.trial.values) for step in search.look().course.steps if step.trial] == [1, 1, 1]
+    assert len(search.begun) == 1 + 2 + 4
+    last = [each.observation.responses["duration"] for each in search.begun[-4:] if each.observation]
+    best = search.look().course.best
+    assert best
+    assert best.mean == pytest.approx(sum(last) / 4)
+    del search.begun[-1]  # one of four is still under way
+    assert search.look().course.over is None
+
+
 def test_a_search_whose_every_run_fails_ends_and_says_so() -> None:
     course = Search(climb(RATE), lambda _: math.nan).to_the_end()
     assert course.best is None

@@ -108,11 +108,13 @@ def _trial(spec: ExperimentSpec, row: int, begun: Sequence[Begun], read: _Read) 
         for _, jobs in sorted(runs.items())
         if len(jobs) == round(float(concurrency)) and all(job.observation for job in jobs)
     ]
-    counted = [jobs for jobs in over if not any(job.excluded for job in jobs)]
-    failed = sum(any(job.observation and not job.observation.succeeded for job in jobs) for jobs in counted)
+    counted = [
+        [job.observation for job in jobs if job.observation] for jobs in over if not any(job.excluded for job in jobs)
+    ]
+    failed = sum(not all(job.succeeded for job in jobs) for jobs in counted)
     enough = len(over) >= spec.design.replications
-    readings = [[read(job.observation) for job in jobs if job.observation] for jobs in counted] if not failed else []
-    means = [tuple(map(fmean, zip(*jobs, strict=True))) for jobs in readings]
+    # Jobs that ran together are one run: their mean is its response.
+    means = [tuple(map(fmean, zip(*map(read, jobs), strict=True))) for jobs in counted] if not failed else []
     values, bounded, seconds = zip(*means, strict=True) if means else ((), (), ())
     return Trial(
         row=row,
