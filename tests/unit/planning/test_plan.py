@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from coxswain.core.errors import InputError
@@ -17,6 +18,7 @@ from coxswain.core.planning import (
     exactly,
     lognormal,
     plan,
+    times_of,
 )
 
 CORE = Capacity(1000)
@@ -161,6 +163,12 @@ def test_planning_again_changes_nothing() -> None:
     first = made(*jobs, cores=2)
     again = made(*(replace(each, current=first.decision(each.name).choice) for each in jobs), cores=2)
     assert {each.name: each.choice for each in again.decisions} == {each.name: each.choice for each in first.decisions}
+
+
+def test_a_tail_of_which_nothing_is_known_does_not_make_the_mean() -> None:
+    usual = lognormal(10.0, 0.2)
+    assert usual.mean == pytest.approx(10.0 * 2.718281828**0.02, rel=0.02)
+    assert times_of(lambda levels: np.where(levels > 0.999, 1e9, 10.0)).mean == pytest.approx(10.0)
 
 
 def test_the_model_being_wrong_for_all_widens_the_wait() -> None:

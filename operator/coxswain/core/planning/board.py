@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from coxswain.core.models.types import Bools, Floats, Ints
 from coxswain.core.planning.scores import family_scores, own_scores
 from coxswain.core.planning.simulation import Coming, Machine, Need, Slots, run_list, slots_for
-from coxswain.core.planning.times import SCORES, draw
+from coxswain.core.planning.times import SCORES, WEIGHTS, draw
 from coxswain.core.planning.values import Capacity, Snapshot
 
 # Rows whose chances are computed at a time, so that the work stays in the processor's cache.
@@ -86,7 +86,7 @@ class Board:
     @property
     def mean(self) -> Floats:
         """The expected seconds of each candidate."""
-        return np.asarray(self.values @ np.diff(ndtr(SCORES), prepend=0.0), dtype=float)
+        return np.asarray(self.values @ WEIGHTS, dtype=float)
 
     @property
     def work(self) -> Floats:

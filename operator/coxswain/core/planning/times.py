@@ -19,6 +19,20 @@ _FAR = 4.0
 _STEP = 0.25
 SCORES: Floats = np.arange(-_FAR, _FAR + _STEP / 2, _STEP)
 LEVELS: Floats = np.asarray(ndtr(SCORES), dtype=float)
+# What a model leaves open after a few runs may have a tail so long that it alone makes the mean: for means, whatever
+# lies beyond this score counts as what lies at it.
+_TAIL = 2.0
+
+
+def _weights() -> Floats:
+    """What each score counts for in a mean: half of the probability on either side of it, up to the tail."""
+    edges = np.concatenate([[0.0], ndtr((SCORES[1:] + SCORES[:-1]) / 2), [1.0]])
+    weights = np.where(SCORES > _TAIL, 0.0, np.diff(edges))
+    weights[SCORES == _TAIL] += 1.0 - weights.sum()
+    return np.asarray(weights, dtype=float)
+
+
+WEIGHTS = _weights()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +58,8 @@ class Times:
 
     @property
     def mean(self) -> float:
-        """The expected seconds."""
-        return float(np.diff(LEVELS, prepend=0.0) @ self.values)
+        """The expected seconds, but for the longest of tails."""
+        return float(WEIGHTS @ self.values)
 
 
 def times_of(quantile: Callable[[Floats], Floats], shared: float = 0.0) -> Times:

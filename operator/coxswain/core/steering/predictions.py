@@ -31,8 +31,11 @@ def need_of(spec: JobSpec) -> Capacity:
 
 
 def cost_of(spec: JobSpec, times: Times, prices: Prices) -> float:
-    """What a setting costs on average; `spec` is the effective one."""
-    return prices.of_run(demand_of(spec).reserved, times.mean)
+    """What a setting usually costs; `spec` is the effective one.
+
+    By the median: what little is known of a setting may leave open so much that a mean says nothing.
+    """
+    return prices.of_run(demand_of(spec).reserved, times.quantile(0.5))
 
 
 def times_at(model: FamilyModel | None, specs: Sequence[JobSpec], load: float) -> list[Times]:
