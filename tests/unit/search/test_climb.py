@@ -1,6 +1,7 @@
 """HillClimb: where it goes, where it ends, and that it is the same whenever it is computed."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -170,16 +171,25 @@ def test_an_excluded_observation_turns_it_elsewhere_and_nothing_is_made_twice() 
     search = Search(climb(RATE), valley(0.1))
     search.to_the_end()
     before = {(each.row, each.settings["rate"]) for each in search.begun}
-    search.begun = [
-        type(each)(each.row, each.replicate, each.settings, each.observation, excluded=each.row == 2)
-        for each in search.begun
-    ]
+    search.begun = [replace(each, excluded=each.row == 2) for each in search.begun]
     search.to_the_end()
     made = [(each.row, each.settings["rate"]) for each in search.begun]
     assert before <= set(made)
     assert len(made) == len(set(made)) == len({row for row, _ in made})
     course = search.look().course
     assert course.steps[2].verdict == "duration has no value"
+
+
+def test_rows_it_turned_away_from_hold_it_up_no_more() -> None:
+    search = Search(climb(RATE, search={"maxRuns": 20}), valley(0.1))
+    search.to_the_end()
+    search.begun = [replace(each, excluded=each.row == 2) for each in search.begun]
+    search.manifest["spec"]["design"]["replications"] = 2
+    while due := search.missing():
+        search.make(due[0])
+        search.begun = [replace(each, excluded=each.row == 2) for each in search.begun]
+    assert search.look().course.over
+    assert {each.row for each in search.begun if each.replicate == 1} < {each.row for each in search.begun}
 
 
 def test_more_replications_repeat_the_rows_there_are() -> None:
@@ -217,6 +227,7 @@ def test_the_hash_follows_from_the_spec_alone() -> None:
     [
         (climb(RATE, NETWORK), "network has categories, and a HillClimb goes up and down in numbers"),
         (climb(RATE, blocks=2), "a search has no blocks"),
+        (climb(RATE, replications=5, search={"maxRuns": 4}), "maxRuns is 4, fewer than the 5 replications of one row"),
         (climb(RATE, spec={"arrivals": {"type": "Poisson", "ratePerHour": 6}}), "leave arrivals out"),
         (
             climb(

@@ -66,8 +66,6 @@ class Course:
             return f"{_capital(self.over)}; {self.found}."
         so_far = f"; so far {self.found}" if self.best else ""
         tried = [step for step in self.steps if step.wanted and not (step.trial and step.trial.done)]
-        if not tried:
-            return f"Waiting for runs under way{so_far}."
         more = f" and {len(tried) - 1} more" if len(tried) > 1 else ""
         return f"Trying row {tried[0].row} ({self.space.told(tried[0].settings)}){more}{so_far}."
 
@@ -93,8 +91,8 @@ class _Book:
 
     @property
     def waits(self) -> bool:
-        """Whether something that was begun or asked for is not done."""
-        return any(settings not in self.known for settings in self.asked) or len(self.done) < len(self.known)
+        """Whether something that was asked for is not done."""
+        return any(settings not in self.known or not self.known[settings].done for settings in self.asked)
 
     def possible(self, settings: Settings) -> bool:
         """Whether a job can have these settings."""
@@ -133,7 +131,7 @@ def course_of(spec: ExperimentSpec, begun: Iterable[Begun], refusal: Refusal) ->
     search = search_of(spec)
     space = space_of(spec.factors, spec.design.seed)
     trials = trials_of(spec, begun)
-    book = _Book(trials.values(), max(1, search.max_runs // spec.design.replications), refusal)
+    book = _Book(trials.values(), search.max_runs // spec.design.replications, refusal)
     if spec.design.type == "HillClimb":
         outcome = _climb(book, Climb(space, Judge(search, spec.analysis.alpha)))
     else:

@@ -167,4 +167,9 @@ def search_of(spec: ExperimentSpec) -> Search:
         raise InputError("arrivals: a search makes each run by what the ones before it gave; leave arrivals out.")
     if spec.design.blocks > 1 or spec.design.center_points:
         raise InputError("a search has no blocks and no centerPoints; leave them out.")
+    if search.max_runs < spec.design.replications:
+        raise InputError(
+            f"search.maxRuns is {search.max_runs}, fewer than the {spec.design.replications} replications of one row; "
+            "raise it."
+        )
     return search
