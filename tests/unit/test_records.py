@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from coxswain.core.models import fit_durations
@@ -42,6 +44,16 @@ def test_a_job_that_finished_tells_all_its_epochs_with_their_validation() -> Non
     [record] = records_of([told()])
     assert (record.startup, record.killed_after) == (STARTUP, None)
     assert record.epochs == pytest.approx([TRAINING + VALIDATION] * 3)
+
+
+def test_a_job_of_which_only_the_whole_time_is_known_has_epochs_that_are_all_alike() -> None:
+    finished = told()
+    whole = replace(finished, observation=replace(finished.observation, curve=Curve()))
+    [record] = records_of([whole])
+    assert record.epochs == pytest.approx([TRAINING + VALIDATION] * 3)
+    ingest = replace(whole, observation=replace(whole.observation, epochs=0))
+    [record] = records_of([ingest])
+    assert record.epochs == pytest.approx([3 * (TRAINING + VALIDATION)])
 
 
 def test_a_job_stopped_by_its_deadline_tells_its_epochs_and_how_long_it_was_in_the_next() -> None:

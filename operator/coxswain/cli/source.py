@@ -179,7 +179,6 @@ def _of_table(path: Path, like: "Job", now: datetime) -> "list[Entry]":
     from coxswain.core.api import parse_job
     from coxswain.core.ledger.measured import Like
     from coxswain.core.ledger.table import read_csv
-    from coxswain.core.steering.found import with_even_epochs
 
     try:
         text = path.read_text(encoding="utf-8")
@@ -188,7 +187,7 @@ def _of_table(path: Path, like: "Job", now: datetime) -> "list[Entry]":
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--from: {path} cannot be read ({error}); give a CSV file in UTF-8.") from None
     try:
-        return with_even_epochs(read_csv(text, "", Like.of(parse_job(like.manifest), ""), now.isoformat()))
+        return read_csv(text, "", Like.of(parse_job(like.manifest), ""), now.isoformat())
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -57,12 +57,19 @@ def records_of(told: Sequence[Told]) -> list[RunRecord]:
 
 
 def _finished(told: Told) -> RunRecord | None:
-    """A job with all its epochs; one that does not train by the epoch, such as an ingest, is one epoch."""
+    """A job with all its epochs: of one of which only the whole time was written down, all alike.
+
+    One that does not train by the epoch, such as an ingest, is one epoch.
+    """
     observation = told.observation
     duration, startup = observation.responses.get("duration"), observation.responses.get("startup", 0.0)
     if duration is None or duration <= startup:
         return None
-    seconds = observation.seconds_of_epochs() if observation.curve.seconds else [duration - startup]
+    if observation.curve.seconds:
+        seconds = observation.seconds_of_epochs()
+    else:
+        epochs = max(observation.epochs, 1)
+        seconds = [(duration - startup) / epochs] * epochs
     return RunRecord(told.settings, startup, seconds)
 
 

@@ -133,10 +133,9 @@ class Experiments:
         experiment = seen.experiment
         entries = list(seen.entries.values())
         loop = asyncio.get_running_loop()
-        observations = [entry.observation for entry in entries if entry.excluded is None]
         search = seen.plan.search if isinstance(seen.plan, Plan) else None
         course = search.course if search else None
-        found = await loop.run_in_executor(self._processes, findings.find, experiment.parsed.spec, observations, course)
+        found = await loop.run_in_executor(self._processes, findings.find, experiment.parsed.spec, entries, course)
         name = f"{experiment.name}-results"
         manifest = {
             "apiVersion": "v1",
@@ -149,7 +148,7 @@ class Experiments:
             "binaryData": {key: base64.b64encode(value).decode() for key, value in found.content.items()},
         }
         await self._cluster.apply(CONFIG_MAPS, experiment.namespace, name, manifest)
-        about(experiment.manifest).info("analysed %d observations", len(observations))
+        about(experiment.manifest).info("analysed %d observations", len(entries))
         return found.on(status).model_copy(update={"results": name})
 
     async def _write(self, experiment: Experiment, status: ExperimentStatus) -> None:

@@ -151,8 +151,7 @@ def test_the_findings_hold_the_course_and_the_queue_before_and_after() -> None:
     plan = plan_course(experiment, world.entries, ())
     assert isinstance(plan, Plan)
     assert plan.search
-    observations = [entry.observation for entry in world.entries.values()]
-    found = json.loads(find(experiment.spec, observations, plan.search.course).text)["search"]
+    found = json.loads(find(experiment.spec, list(world.entries.values()), plan.search.course).text)["search"]
     assert [step["row"] for step in found["steps"]] == list(range(len(found["steps"])))
     assert found["best"]["verdict"].startswith("the best")
     one, four = found["queue"]

@@ -266,6 +266,23 @@ class Counts(Part):
     lost: int = 0
 
 
+class Promises(Part):
+    """Deadlines that were promised, and how many of those were kept."""
+
+    promised: int
+    kept: int
+
+
+class QueueSummary(Part):
+    """The queue as the runs saw it; no wait is expected of a queue that grows without end."""
+
+    arrivals_per_hour: float
+    mean_service_seconds: float
+    utilization: float
+    mean_wait_seconds: float
+    expected_wait_seconds: float | None = None
+
+
 class Effect(Part):
     """One effect on one response."""
 
@@ -306,6 +323,8 @@ class ExperimentStatus(Status):
     counts: Counts | None = None
     effects: tuple[Effect, ...] = ()
     fits: tuple[ResponseFit, ...] = ()
+    promises: Promises | None = None
+    queue: QueueSummary | None = None
     results: str | None = None
     start_time: Moment | None = None
     completion_time: Moment | None = None

@@ -8,8 +8,10 @@ from typing import Any
 
 from coxswain.core.analysis import document
 from coxswain.core.api.experiment import ExperimentSpec
-from coxswain.core.api.status import Effect, ExperimentStatus, ResponseFit
-from coxswain.core.observations import Observation
+from coxswain.core.api.status import Effect, ExperimentStatus, Promises, QueueSummary, ResponseFit
+from coxswain.core.experiments.queue import queue_document, queue_of, queue_summary
+from coxswain.core.forecasts.scores import Made, scores_of
+from coxswain.core.ledger.entry import Entry
 from coxswain.core.results import Result, analyze_experiment
 from coxswain.core.search import Course, search_document
 
@@ -27,6 +29,8 @@ class Findings:
     effects: tuple[Effect, ...]
     fits: tuple[ResponseFit, ...]
     largest: str | None
+    queue: QueueSummary | None
+    promises: Promises | None
 
     @property
     def content(self) -> dict[str, bytes]:
@@ -39,12 +43,16 @@ class Findings:
     def on(self, status: ExperimentStatus) -> ExperimentStatus:
         """The status with them."""
         columns = status.columns.model_copy(update={"largest_effect": self.largest}) if status.columns else None
-        return status.model_copy(update={"effects": self.effects, "fits": self.fits, "columns": columns})
+        update = {"effects": self.effects, "fits": self.fits, "columns": columns}
+        return status.model_copy(update=update | {"queue": self.queue, "promises": self.promises})
 
 
-def find(spec: ExperimentSpec, observations: Sequence[Observation], course: Course | None = None) -> Findings:
-    """Analyse an experiment, which may have been a search."""
+def find(spec: ExperimentSpec, entries: Sequence[Entry], course: Course | None = None) -> Findings:
+    """Analyse an experiment, which may have been a search, by what the ledger has of it."""
+    counted = [entry for entry in entries if entry.excluded is None]
+    observations = [entry.observation for entry in counted]
     results = analyze_experiment(spec, observations)
+    queue = queue_of(spec, observations)
     whole = {
         "observations": len(observations),
         "succeeded": sum(each.succeeded for each in observations),
@@ -52,13 +60,23 @@ def find(spec: ExperimentSpec, observations: Sequence[Observation], course: Cour
     }
     if course is not None:
         whole["search"] = search_document(course)
+    if queue is not None:
+        whole["queue"] = queue_document(queue)
     effects = [_effects(result) for result in results]
     return Findings(
         text=json.dumps(whole, allow_nan=False, ensure_ascii=False),
         effects=tuple(effect for each in effects for effect in each)[:_MOST_EFFECTS],
         fits=tuple(_fit(result) for result in results),
         largest=_largest(effects[0]) if effects else None,
+        queue=queue_summary(queue) if queue else None,
+        promises=_promises(counted),
     )
+
+
+def _promises(entries: Sequence[Entry]) -> Promises | None:
+    """How many deadlines were promised when runs were created, and how many of those were kept."""
+    found = scores_of(entries, Made.CREATION)
+    return Promises(promised=found.promised, kept=found.kept) if found.promised else None
 
 
 def _whole(result: Result) -> dict[str, Any]:

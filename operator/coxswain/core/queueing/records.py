@@ -25,6 +25,8 @@ class JobRecords:
     arrival: Array
     start: Array
     end: Array
+    resolution: float = 0.0
+    """How exactly the times are known: by so much the end of one job may seem later than the start of the next."""
 
     @cached_property
     def gaps(self) -> Array:
@@ -49,7 +51,7 @@ class JobRecords:
     @cached_property
     def most_at_once(self) -> int:
         """How many jobs ran at the same time, at most; one that ends as another starts makes room for it."""
-        rounding = 1e-9 * (self.end.max() - self.arrival[0])
+        rounding = max(1e-9 * (self.end.max() - self.arrival[0]), self.resolution)
         starts = np.sort(self.start)
         ended = np.searchsorted(np.sort(self.end), starts + rounding, side="right")
         return max(1, int((np.arange(1, len(starts) + 1) - ended).max()))

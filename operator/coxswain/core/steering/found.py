@@ -1,7 +1,7 @@
 """A queue put together from jobs as they are found, in files or in a cluster, and from what has been observed."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from coxswain.core.api import TrainingExperiment, parse_job
@@ -12,7 +12,7 @@ from coxswain.core.families import family_of, fields_of
 from coxswain.core.forecasts.learning import FamilyModel, learn
 from coxswain.core.jobs.view import Job, Trained
 from coxswain.core.ledger.entry import Entry
-from coxswain.core.observations import Curve, Observation
+from coxswain.core.observations import Observation
 from coxswain.core.planning.values import Capacity
 from coxswain.core.steering.scene import Prospect, Situation
 from coxswain.core.workloads import problem_of
@@ -84,23 +84,6 @@ def entries_of_runs(experiment: TrainingExperiment, observations: Iterable[Obser
         spec = parse_job(manifest).spec
         entries.append(Entry(uid=each.job, family=family_of("", spec, ""), fields=fields_of(spec), observation=each))
     return entries
-
-
-def with_even_epochs(entries: Iterable[Entry]) -> list[Entry]:
-    """Runs of which only the whole time was written down, as if all their epochs had taken the same."""
-    return [entry if entry.observation.curve.seconds else _even(entry) for entry in entries]
-
-
-def _even(entry: Entry) -> Entry:
-    observation = entry.observation
-    epochs, startup = observation.epochs, observation.responses.get("startup", 0.0)
-    if epochs < 1 or observation.responses["duration"] <= startup:
-        return entry
-    each = (observation.responses["duration"] - startup) / epochs
-    curve = Curve(epoch=tuple(range(1, epochs + 1)), seconds=(each,) * epochs)
-    return replace(
-        entry, observation=replace(observation, curve=curve, responses={**observation.responses, "startup": startup})
-    )
 
 
 def _trained(job: Job) -> Trained | None:
