@@ -3,7 +3,7 @@
 One process: many pairs of short epochs in one run, the order within a pair taking turns, so that whatever else the
 machine does falls on both alike. What is told is the median of the pairs' ratios with its distribution-free 95 %
 interval, of the wall-clock time and of the CPU time of the whole process, on which a busy machine has less influence.
-While it is the worker's turn it serves its metrics, and somebody reads them once a second.
+While it is the worker's turn it serves its metrics, and somebody reads them as often as the operator does.
 
 Two processes: whole runs under the worker and under torchrun in turns, the mean epochs of each compared.
 
@@ -35,14 +35,15 @@ from coxswain.worker.torch.schedules import Pace
 from coxswain.worker.torch.trainer import Sums, Trainer
 from coxswain.worker.torch.world import Place, World
 
-PAIRS = 120
+PAIRS = 400
+READ_EVERY_SECONDS = 5.0
 RUNS = 3
 EPOCHS_A_RUN = 6
-CASES = (("fashion-cnn", 2560, 28, 1), ("mobilenet", 512, 64, 3), ("shallow-cnn", 25600, 8, 1))
+CASES = (("fashion-cnn", 1280, 28, 1), ("mobilenet", 256, 64, 3), ("shallow-cnn", 12800, 8, 1))
 
 
 def run() -> None:
-    """Print both comparisons; takes some ten minutes."""
+    """Print both comparisons; takes some half an hour."""
     torch.set_num_threads(1)
     print("\n### One process: an epoch under the worker ÷ the same in plain torch\n")
     print(f"(load of the machine before: {os.getloadavg()[0]:.1f})\n")
@@ -99,7 +100,7 @@ class _UnderTheWorker:
         return Turn(epoch.seconds, self.trainer.cpu)
 
     def _scrape(self) -> None:
-        while not self.job.stop.wait(1.0):
+        while not self.job.stop.wait(READ_EVERY_SECONDS):
             self._turn.wait()
             urlopen(f"http://127.0.0.1:{self.job.metrics_port}/metrics").read()
 
