@@ -15,8 +15,12 @@ Train = Callable[..., Training]
 # An epoch is a blink with half a core, and all of them take long enough to be seen from outside.
 WORKLOAD = {"network": "mlp", "dataset": "digits", "samples": 400}
 QUICK = {"epochs": 200, "batchSize": 40}
+# Processes that wait for each other take longer for each.
+TOGETHER = {**QUICK, "epochs": 60}
 HALF_A_CORE = {"coresPerWorker": "500m", "memoryPerWorker": "1Gi"}
-HALF_A_CORE_OF_SPARK = {"coresPerExecutor": "500m", "memoryPerExecutor": "1Gi"}
+# Two of them fit on a node of two cores, and Java starts in half the time.
+MOST_OF_A_CORE = {"coresPerWorker": "900m", "memoryPerWorker": "1Gi"}
+MOST_OF_A_CORE_OF_SPARK = {"coresPerExecutor": "900m", "memoryPerExecutor": "1Gi"}
 
 
 @pytest.fixture
@@ -35,11 +39,11 @@ def train(crds: Cluster, namespace: str, image: Callable[[str], str]) -> Train:
 
 @pytest.fixture
 def spark(train: Train) -> Train:
-    """Create a TrainingJob for nodes of half a core and start its first attempt."""
+    """Create a TrainingJob for nodes of almost a core and start its first attempt."""
 
     def start(nodes: int, **spec: Any) -> Training:
         return train(
-            "worker-spark", engine="Spark", resources={"spark": {"nodes": nodes, **HALF_A_CORE_OF_SPARK}}, **spec
+            "worker-spark", engine="Spark", resources={"spark": {"nodes": nodes, **MOST_OF_A_CORE_OF_SPARK}}, **spec
         )
 
     return start
@@ -51,31 +55,33 @@ def spark(train: Train) -> Train:
 )
 def test_torch_trains_in_pods_and_processes(train: Train, pods: int, processes: int) -> None:
     shape = {"workers": pods, "processesPerWorker": processes}
-    training = train(workload=WORKLOAD, parameters=QUICK, resources={**HALF_A_CORE, **shape})
+    parameters = QUICK if pods * processes == 1 else TOGETHER
+    training = train(workload=WORKLOAD, parameters=parameters, resources={**MOST_OF_A_CORE, **shape})
 
     metrics = training.scrape()
     training.wait("Complete")
 
     result = training.result()
     assert result["state"] == "succeeded"
-    assert result["epochs"] == QUICK["epochs"]
-    assert result["curve"]["epoch"][-1] == QUICK["epochs"]
-    assert {name: result["parameters"][name] for name in (*QUICK, *shape)} == {**QUICK, **shape}
+    assert result["epochs"] == parameters["epochs"]
+    assert result["curve"]["epoch"][-1] == parameters["epochs"]
+    assert {name: result["parameters"][name] for name in (*parameters, *shape)} == {**parameters, **shape}
     assert f'job_uid="{result["jobUid"]}"' in metrics
     assert [word["terminated"]["exitCode"] for word in training.last_words()] == [0] * pods
 
 
 @pytest.mark.parametrize("nodes", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_spark_trains_on_nodes(spark: Train, nodes: int) -> None:
-    training = spark(nodes, workload=WORKLOAD, parameters=QUICK)
+    parameters = QUICK if nodes == 1 else TOGETHER
+    training = spark(nodes, workload=WORKLOAD, parameters=parameters)
 
     metrics = training.scrape()
     training.wait("Complete")
 
     result = training.result()
-    assert (result["state"], result["epochs"]) == ("succeeded", QUICK["epochs"])
+    assert (result["state"], result["epochs"]) == ("succeeded", parameters["epochs"])
     assert result["distribution"] == ("MultiWorker" if nodes > 1 else "OneDevice")
-    assert (result["parameters"]["nodes"], result["parameters"]["coresPerExecutor"]) == (nodes, 0.5)
+    assert (result["parameters"]["nodes"], result["parameters"]["coresPerExecutor"]) == (nodes, 0.9)
     assert f'job_uid="{result["jobUid"]}"' in metrics
 
 
@@ -142,7 +148,7 @@ def claim(crds: Cluster, namespace: str) -> Iterator[str]:
 def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, crds: Cluster) -> None:
     training = train(
         workload=WORKLOAD,
-        parameters={"epochs": 400, "batchSize": 10},
+        parameters={"epochs": 150, "batchSize": 10},
         resources=HALF_A_CORE,
         output={"claim": claim, "path": "mine"},
     )
@@ -156,7 +162,7 @@ def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, crds
 
     result = training.result(number=2)
     assert result["state"] == "succeeded"
-    assert result["epochs"] == 400
+    assert result["epochs"] == 150
     assert result["resumedAfterEpoch"] >= 2
 
 

@@ -50,6 +50,16 @@ def test_what_the_plan_changed_is_recorded_with_the_start() -> None:
     assert (dry.adjustments, told.message) == ((), "it would change epochs 20 → 12: to be done in time")
 
 
+def test_an_adjustment_is_recorded_once_however_often_it_is_seen() -> None:
+    moment = NOON + timedelta(microseconds=123_456)
+    change = Adjusted(time=moment, field="epochs", before=20, to=12, reason="to be done in time")
+    advice = Advice((change,), attainable=True, reason="to be done in time")
+    known = job(start(job(), NOON, advice))
+    for _ in range(2):
+        known = next_job(known, decide(seen(known, advice=advice)))
+        assert [(each.before, each.to) for each in known.status.adjustments] == [(20, 12)]
+
+
 def test_a_begun_attempt_is_launched_until_its_job_is_known() -> None:
     assert decide(seen(begun(uid=None))).actions == (actions.Launch(1),)
     assert decide(seen(begun(), child=child(active=1))).actions == ()

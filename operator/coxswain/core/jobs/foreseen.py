@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from coxswain.core.api.status import DEADLINE_ATTAINABLE, MODEL_READY, Forecast, IssuedForecasts, JobStatus
+from coxswain.core.api.status import DEADLINE_ATTAINABLE, MODEL_READY, Forecast, IssuedForecasts, JobStatus, render_time
 from coxswain.core.jobs.view import Snapshot
 
 STEERED = "Steered"
@@ -47,8 +47,9 @@ def with_advice(status: JobStatus, seen: Snapshot) -> JobStatus:
     if seen.job.spec.steering.mode == "DryRun":
         would = ", ".join(f"{each.field} {each.before:g} → {each.to:g}" for each in advice.adjusted)
         return status.having(STEERED, "False", "DryRun", f"it would change {would}: {advice.reason}", now=seen.now)
-    known = {(each.time, each.field) for each in status.adjustments}
-    new = tuple(each for each in advice.adjusted if (each.time, each.field) not in known)
+    # The same advice is seen again while the job starts, and the status keeps times by the second.
+    known = {(render_time(each.time), each.field, each.to) for each in status.adjustments}
+    new = tuple(each for each in advice.adjusted if (render_time(each.time), each.field, each.to) not in known)
     if not new:
         return status
     status = status.model_copy(update={"adjustments": (*status.adjustments, *new)[-MOST_ADJUSTMENTS:]})
