@@ -148,7 +148,7 @@ def claim(crds: Cluster, namespace: str) -> Iterator[str]:
 def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, crds: Cluster) -> None:
     training = train(
         workload=WORKLOAD,
-        parameters={"epochs": 150, "batchSize": 10},
+        parameters={"epochs": 400, "batchSize": 10},
         resources=HALF_A_CORE,
         output={"claim": claim, "path": "mine"},
     )
@@ -162,7 +162,7 @@ def test_a_killed_job_goes_on_from_its_checkpoint(train: Train, claim: str, crds
 
     result = training.result(number=2)
     assert result["state"] == "succeeded"
-    assert result["epochs"] == 150
+    assert result["epochs"] == 400
     assert result["resumedAfterEpoch"] >= 2
 
 
