@@ -243,6 +243,7 @@ class Everything:
         self.done.append("never")
 
 
+@pytest.mark.long  # pods write and read in tests of the cluster
 def test_two_nodes_write_and_read_every_form(
     start: Start, free_port: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
