@@ -24,6 +24,7 @@ printf '{"state":"succeeded","jobUid":"%s","epochs":%s,"seconds":{"total":%s,"st
 "result":{"accuracy":0.8},"curve":{"epoch":[%s],"seconds":[%s],"accuracy":[%s]}}' \
 "$COXSWAIN_JOB_UID" "$n" "$total" "$began" "${e#,}" "${s#,}" "${a#,}" > /dev/termination-log
 """
+STEERING = "fieldManager=coxswain-steering"
 ADJUST = [{"field": "epochs", "min": 1, "max": 60}]
 
 
@@ -65,8 +66,12 @@ def test_a_waiting_job_is_rewritten_so_that_it_is_done_in_time(taught: Operating
     chosen = spec["steered"]["epochs"]
     assert 1 < chosen < 45
     assert status["startedParameters"]["epochs"] == status["result"]["epochs"] == chosen
-    # One rewrite, or more where its start was delayed and the deadline came nearer: each less than the one before.
+    # Each rewrite is recorded, and once. There is one, unless somebody else changed the job as it was to start: then it
+    # is planned again, with less time.
     adjustments = status["adjustments"]
+    writes = taught.writes("trainingjobs", ("patch",))
+    rewrites = [each for each in writes if each["objectRef"]["name"] == "steered" and STEERING in each["requestURI"]]
+    assert len(rewrites) == len(adjustments)
     assert {each["field"] for each in adjustments} == {"epochs"}
     steps = [adjustments[0]["from"], *(each["to"] for each in adjustments)]
     assert steps[0] == 60

@@ -148,7 +148,7 @@ class Experiments:
             "binaryData": {key: base64.b64encode(value).decode() for key, value in found.content.items()},
         }
         await self._cluster.apply(CONFIG_MAPS, experiment.namespace, name, manifest)
-        about(experiment.manifest).info("analysed %d observations", len(entries))
+        about(experiment.manifest).info("analysed %d observations", sum(entry.excluded is None for entry in entries))
         return found.on(status).model_copy(update={"results": name})
 
     async def _write(self, experiment: Experiment, status: ExperimentStatus) -> None:

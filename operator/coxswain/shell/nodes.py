@@ -1,7 +1,9 @@
-"""Nodes, as far as what they are matters: jobs of one family run on one type of node."""
+"""Nodes, as far as what they are and offer matters: jobs of one family run on one type of node."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+
+from kubernetes.utils.quantity import parse_quantity
 
 from coxswain.shell.cluster import Manifest
 
@@ -18,3 +20,8 @@ def likely_type(nodes: Iterable[Manifest], selector: Mapping[str, str]) -> str:
     fitting = [node for node in nodes if selector.items() <= (node["metadata"].get("labels") or {}).items()]
     types = Counter(type_of(node) for node in fitting)
     return min(types, key=lambda name: (-types[name], name)) if types else ""
+
+
+def amount(quantity: str | None) -> float:
+    """A quantity as Kubernetes writes it, as a number."""
+    return float(parse_quantity(quantity or "0"))  # type: ignore[no-untyped-call]

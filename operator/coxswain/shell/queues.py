@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kubernetes.utils.quantity import parse_quantity
-
 from coxswain.core.demand import Demand, demand_of
 from coxswain.core.jobs.admission import Admission, Capacity, Node, Waiting, admit
 from coxswain.core.jobs.life import not_before, start
@@ -21,6 +19,7 @@ from coxswain.shell.errors import Conflict, NotFound
 from coxswain.shell.events import Recorder
 from coxswain.shell.logs import about
 from coxswain.shell.metrics import Metrics
+from coxswain.shell.nodes import amount
 from coxswain.shell.settings import Queue, Settings
 from coxswain.shell.steering import Steering
 
@@ -243,9 +242,9 @@ def _usable(node: Manifest) -> bool:
 def _node(manifest: Manifest, gpu: str) -> Node:
     offered = manifest["status"].get("allocatable", {})
     cores, memory, gpus = (
-        _amount(offered.get("cpu")),
-        int(_amount(offered.get("memory"))),
-        int(_amount(offered.get(gpu))),
+        amount(offered.get("cpu")),
+        int(amount(offered.get("memory"))),
+        int(amount(offered.get(gpu))),
     )
     labels = manifest["metadata"].get("labels") or {}
     return Node(manifest["metadata"]["name"], cores, memory, gpus, cores, memory, gpus, labels)
@@ -257,11 +256,7 @@ def _requests(pod: Manifest, gpu: str) -> Demand:
     ]
     return Demand(
         pods=1,
-        cores=sum(_amount(each.get("cpu")) for each in wanted),
-        memory=int(sum(_amount(each.get("memory")) for each in wanted)),
-        gpus=int(sum(_amount(each.get(gpu)) for each in wanted)),
+        cores=sum(amount(each.get("cpu")) for each in wanted),
+        memory=int(sum(amount(each.get("memory")) for each in wanted)),
+        gpus=int(sum(amount(each.get(gpu)) for each in wanted)),
     )
-
-
-def _amount(quantity: str | None) -> float:
-    return float(parse_quantity(quantity or "0"))  # type: ignore[no-untyped-call]

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kubernetes.utils.quantity import parse_quantity
-
 from coxswain.core.cost import Prices
 from coxswain.core.families import family_of
 from coxswain.core.jobs.view import Job
@@ -14,7 +12,7 @@ from coxswain.core.steering.found import Queue, Teaching, situation_of
 from coxswain.core.steering.scene import Situation
 from coxswain.shell.cluster import JOBS, NODES, Cluster, Manifest
 from coxswain.shell.ledger import Ledger
-from coxswain.shell.nodes import likely_type
+from coxswain.shell.nodes import amount, likely_type
 
 _GPU = "nvidia.com/gpu"
 
@@ -52,10 +50,6 @@ def _family(nodes: list[Manifest]) -> Callable[[Job], str]:
 
 def _capacity(wanted: Wanted, nodes: list[Manifest]) -> Capacity:
     offered = [node["status"].get("allocatable", {}) for node in nodes if not node["spec"].get("unschedulable")]
-    cores = sum(_amount(each, "cpu") for each in offered) if wanted.cores is None else wanted.cores
-    gpus = sum(_amount(each, _GPU) for each in offered) if wanted.gpus is None else wanted.gpus
+    cores = sum(amount(each.get("cpu")) for each in offered) if wanted.cores is None else wanted.cores
+    gpus = sum(amount(each.get(_GPU)) for each in offered) if wanted.gpus is None else wanted.gpus
     return Capacity(round(1000 * cores), int(gpus))
-
-
-def _amount(offered: Manifest, name: str) -> float:
-    return float(parse_quantity(offered.get(name) or "0"))  # type: ignore[no-untyped-call]

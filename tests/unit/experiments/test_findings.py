@@ -53,6 +53,10 @@ def test_runs_that_follow_each_other_say_nothing_of_a_queue() -> None:
     assert find(spec(), one_after_the_other(20)).queue is None
     few = find(spec(arrivals={"type": "Poisson", "ratePerHour": 21.6}), one_after_the_other(2))
     assert few.queue is None
+    strange = [
+        replace(each, observation=replace(each.observation, started="at dawn")) for each in one_after_the_other(20)
+    ]
+    assert find(spec(arrivals={"type": "Poisson", "ratePerHour": 21.6}), strange).queue is None
 
 
 def test_a_queue_that_grows_without_end_has_no_wait_to_expect() -> None:

@@ -14,12 +14,21 @@ def _mean(found: list[Holds], name: str) -> tuple[float, float]:
     return float(values.mean()), float(values.std() / np.sqrt(len(values)))
 
 
-@pytest.mark.parametrize("shape", ["interactions", "heteroscedastic", "all alike"])
-def test_a_bound_holds_at_new_settings_and_at_the_best_of_ten(shape: str) -> None:
-    found = [measure(Case(shape, 48), seed) for seed in range(TABLES)]
+@pytest.mark.parametrize(("shape", "rows"), [("interactions", 30), ("heteroscedastic", 48), ("all alike", 30)])
+def test_a_bound_holds_at_new_settings_and_at_the_best_of_ten(shape: str, rows: int) -> None:
+    found = [measure(Case(shape, rows), seed) for seed in range(TABLES)]
     for name in ("new", "best"):
         mean, error = _mean(found, name)
         assert abs(mean - 0.95) < 0.01 + 3 * error
+        assert error < 0.03
+
+
+def test_with_few_rows_of_uneven_noise_a_bound_holds_at_least_as_often_as_it_says() -> None:
+    # More often, by a point or two: docs/models.md has the figures.
+    found = [measure(Case("heteroscedastic", 30), seed) for seed in range(TABLES)]
+    for name in ("new", "best"):
+        mean, error = _mean(found, name)
+        assert mean > 0.94 - 3 * error
         assert error < 0.03
 
 

@@ -11,7 +11,8 @@ from coxswain.shell.errors import Conflict
 from coxswain.shell.events import Recorder
 from coxswain.shell.metrics import Metrics
 from coxswain.shell.steering import FIELD_MANAGER, Steering
-from tests.unit.steering.making import EPOCHS, job, taught
+from tests.unit.forecasts.making import job
+from tests.unit.steering.making import EPOCHS, taught
 
 ONE_CORE = Capacity(1000)
 

@@ -8,7 +8,8 @@ from coxswain.core.ledger import objects
 from coxswain.core.planning.values import Capacity
 from coxswain.shell.cluster import CONFIG_MAPS, JOBS, NODES, Cluster, Manifest, Resource
 from coxswain.shell.survey import Wanted, survey
-from tests.unit.steering.making import NOON, entry, job
+from tests.unit.forecasts.making import NOON, job
+from tests.unit.steering.making import entry
 
 NODE: Manifest = {
     "metadata": {"name": "node", "labels": {}},

@@ -13,7 +13,8 @@ from coxswain.core.planning.values import Capacity
 from coxswain.core.steering.choices import told
 from coxswain.core.steering.scene import Prospect, Situation
 from coxswain.core.steering.steps import Step, steps_for
-from tests.unit.steering.making import EPOCHS, NOON, entry, job, taught
+from tests.unit.forecasts.making import NOON, job
+from tests.unit.steering.making import EPOCHS, entry, taught
 
 MANY = 100
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from coxswain.core.jobs.view import Job
 from coxswain.core.steering.explore import REASON, explores
-from tests.unit.steering.making import EPOCHS, job, steps
+from tests.unit.forecasts.making import job
+from tests.unit.steering.making import EPOCHS, steps
 
 
 def exploring(number: int, percent: int = 20, **spec: Any) -> Job:

@@ -7,7 +7,8 @@ import pytest
 
 from coxswain.core.planning.values import Capacity
 from coxswain.core.steering.alternatives import around, beyond
-from tests.unit.steering.making import job, steps
+from tests.unit.forecasts.making import job
+from tests.unit.steering.making import steps
 
 MANY = [{"field": "epochs", "min": 10, "max": 40}]
 BEYOND = re.compile(r"It would do with epochs (\d+) instead of at least 10[.]")

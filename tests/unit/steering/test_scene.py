@@ -11,7 +11,8 @@ from coxswain.core.planning.promise import strictest
 from coxswain.core.planning.values import Capacity
 from coxswain.core.steering.scene import Prospect, Situation, scene_of
 from coxswain.core.steering.steps import steps_for
-from tests.unit.steering.making import NOON, job, taught
+from tests.unit.forecasts.making import NOON, job
+from tests.unit.steering.making import taught
 
 
 def situation(*waiting: Job, ended: tuple[Job, ...] = ()) -> Situation:

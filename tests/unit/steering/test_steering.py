@@ -11,7 +11,8 @@ from coxswain.core.jobs.foreseen import is_news
 from coxswain.core.jobs.life import start
 from coxswain.core.jobs.view import Job, Trained
 from coxswain.core.steering.choices import MOST_CHOICES, choices_of, values_of
-from tests.unit.steering.making import EPOCHS, NOON, PER_EPOCH, STARTUP, job, steps, taught
+from tests.unit.forecasts.making import NOON, PER_EPOCH, STARTUP, job
+from tests.unit.steering.making import EPOCHS, steps, taught
 
 
 def test_the_choices_are_what_was_asked_for_and_all_that_is_allowed() -> None:

@@ -52,7 +52,7 @@ def find(spec: ExperimentSpec, entries: Sequence[Entry], course: Course | None =
     counted = [entry for entry in entries if entry.excluded is None]
     observations = [entry.observation for entry in counted]
     results = analyze_experiment(spec, observations)
-    queue = queue_of(spec, observations)
+    queue = queue_of(spec, counted)
     whole = {
         "observations": len(observations),
         "succeeded": sum(each.succeeded for each in observations),

@@ -5,7 +5,6 @@ the two disagree, something else than the queue made runs wait.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ import numpy as np
 from coxswain.core.api.experiment import ExperimentSpec
 from coxswain.core.api.status import QueueSummary
 from coxswain.core.errors import InputError
-from coxswain.core.observations import Observation
+from coxswain.core.forecasts.scores import began_at
+from coxswain.core.ledger.entry import Entry
 from coxswain.core.queueing.estimation import QueueEstimate, estimate
 from coxswain.core.queueing.records import JobRecords
 
@@ -22,14 +22,19 @@ _HOUR = 3600.0
 _RESOLUTION = 1.0
 
 
-def queue_of(spec: ExperimentSpec, observations: Sequence[Observation]) -> QueueEstimate | None:
+def queue_of(spec: ExperimentSpec, entries: Sequence[Entry]) -> QueueEstimate | None:
     """The queue that the runs of an experiment with arrivals went through; None where there was none to speak of."""
-    waited = [each for each in observations if "wait" in each.responses and "duration" in each.responses]
+    # A worker of a user's own may say anything of when it began.
+    waited = [
+        (began, entry.observation.responses)
+        for entry in entries
+        if (began := began_at(entry)) is not None and entry.observation.responses.keys() >= {"wait", "duration"}
+    ]
     if spec.arrivals is None or not waited:
         return None
-    start = np.array([datetime.fromisoformat(each.started).timestamp() for each in waited])
-    arrival = start - [each.responses["wait"] for each in waited]
-    end = start + [each.responses["duration"] for each in waited]
+    start = np.array([began for began, _ in waited])
+    arrival = start - [responses["wait"] for _, responses in waited]
+    end = start + [responses["duration"] for _, responses in waited]
     order = np.argsort(arrival, kind="stable")
     arrival, start, end = (times[order] - arrival.min() for times in (arrival, start, end))
     records = JobRecords(arrival, start, end, _RESOLUTION)

@@ -8,4 +8,6 @@ options       the settings of a job as the planner takes them
 scene         the jobs of a queue as the planner sees them
 remedies      what would do for a job that cannot be in time
 steps         what a plan changes, in the words of the API
+found         a queue put together from jobs and observations as they are found
+account       what would be done with each job, what that is made of, and what would change it
 """
