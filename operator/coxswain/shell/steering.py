@@ -8,13 +8,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from coxswain.core.api.job import JobSpec
 from coxswain.core.api.parsing import API_VERSION
 from coxswain.core.api.status import Interval
 from coxswain.core.cost import Prices
 from coxswain.core.forecasts.learning import FamilyModel
+from coxswain.core.jobs.foreseen import unrecorded
+from coxswain.core.jobs.parameters import steered_to
 from coxswain.core.jobs.view import Advice, Job, Trained
 from coxswain.core.planning.values import Capacity
-from coxswain.core.steering.choices import told
 from coxswain.core.steering.scene import Prospect, Situation
 from coxswain.core.steering.steps import Step, steps_for
 from coxswain.shell.cache import Cache, Key
@@ -25,6 +27,9 @@ from coxswain.shell.logs import about
 from coxswain.shell.metrics import Metrics
 
 FIELD_MANAGER = "coxswain-steering"
+
+_Known = tuple[int, JobSpec]
+"""From how many runs a job was planned, and what it asked for: either is news when it changes."""
 
 
 class Steering:
@@ -46,7 +51,7 @@ class Steering:
         self._prices, self._family, self._model, self._progress = prices, family, model, progress
         self._said: dict[str, dict[Key, Step]] = {}
         """By the name of the queue."""
-        self._seen: dict[Key, int] = {}
+        self._seen: dict[Key, _Known] = {}
 
     def wait(self, key: Key) -> Interval | None:
         """How long a job is still to wait, by the last plan."""
@@ -85,26 +90,32 @@ class Steering:
         # It may take a second where thousands wait, and the loop must go on meanwhile.
         steps = await asyncio.to_thread(steps_for, situation)
         before = self._said.get(queue, {})
-        said = self._said[queue] = {}
+        # Known before anything is written: whoever sees a rewritten job finds here why.
+        said = self._said[queue] = {_key(step.job): step for step in steps}
         changed: list[Key] = []
         unsettled: set[Key] = set()
-        for step in steps:
-            key = (step.job.namespace, step.job.name)
-            if step.rewrites:
-                if not await self._rewrite(step):
-                    unsettled.add(key)
-                    continue
+        for key, step in list(said.items()):
+            if unrecorded(step.job) and key in before:
+                # The reason of a rewrite is kept until it is on record, and the next one waits for that.
+                said[key] = before[key]
                 changed.append(key)
+                if step.rewrites:
+                    unsettled.add(key)
+            elif step.rewrites:
+                if await self._rewrite(step):
+                    changed.append(key)
+                else:
+                    unsettled.add(key)
+                    del said[key]
             elif key not in before or _differs(before[key], step):
                 changed.append(key)
-            said[key] = step
-        seen = {key: runs for key, runs in self._seen.items() if self._cache.get(JOBS, key) is not None}
-        self._seen = seen | {_key(job): self._runs(job) for job in waiting}
+        seen = {key: known for key, known in self._seen.items() if self._cache.get(JOBS, key) is not None}
+        self._seen = seen | {_key(job): self._known(job) for job in waiting if _key(job) not in unsettled}
         return changed, unsettled
 
     def _prospect(self, job: Job) -> Prospect:
         family = self._family(job)
-        news = self._seen.get(_key(job)) != self._runs(job)
+        news = self._seen.get(_key(job)) != self._known(job)
         return Prospect(job, family, self._model(family), self._progress(job.uid), news)
 
     def _ended(self, queue: str) -> tuple[Job, ...]:
@@ -112,9 +123,9 @@ class Steering:
         jobs = self._cache.jobs()
         return tuple(job for job in jobs if job.status.finished and not job.problem and job.spec.queue_name == queue)
 
-    def _runs(self, job: Job) -> int:
+    def _known(self, job: Job) -> _Known:
         model = self._model(self._family(job))
-        return model.runs if model else 0
+        return (model.runs if model else 0), job.spec.model_copy(update={"steered": None})
 
     async def _rewrite(self, step: Step) -> bool:
         """Write what a job should run with, unless it has changed since it was planned."""
@@ -124,7 +135,7 @@ class Steering:
             "apiVersion": API_VERSION,
             "kind": "TrainingJob",
             "metadata": {"name": job.name, "resourceVersion": job.manifest["metadata"]["resourceVersion"]},
-            "spec": {"steered": told(wanted)} if wanted else {},
+            "spec": {"steered": steered_to(wanted)} if wanted else {},
         }
         try:
             written = await self._cluster.apply(JOBS, job.namespace, job.name, manifest, manager=FIELD_MANAGER)

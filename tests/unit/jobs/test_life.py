@@ -6,7 +6,7 @@ import pytest
 from coxswain.core.api.status import Adjusted, JobStatus
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.life import decide, not_before, start
-from coxswain.core.jobs.view import FINALIZER, Advice, Outlook, Trained
+from coxswain.core.jobs.view import FINALIZER, Advice, Job, Outlook, Trained
 from tests.unit.jobs.making import NOON, after, begun, child, ended, job, next_job, pod, running, seen
 
 SUCCESS = {"state": "succeeded", "epochs": 1, "seconds": {"total": 9.0}, "result": {"accuracy": 0.9}}
@@ -40,24 +40,50 @@ def test_the_start_fixes_what_was_asked_for_overlaid_with_what_was_steered() -> 
 
 
 def test_what_the_plan_changed_is_recorded_with_the_start() -> None:
-    change = Adjusted(time=NOON, field="epochs", before=20, to=12, reason="to be done in time")
-    advice = Advice((change,), attainable=True, reason="to be done in time")
-    assert start(job(), NOON, advice).adjustments == (change,)
+    assert start(job(**STEERABLE, steered={"epochs": 12}), NOON, ADVICE).adjustments == (CHANGE,)
     assert start(job(), NOON).adjustments == ()
-    dry = start(job(steering={"mode": "DryRun"}), NOON, advice)
+    dry = start(job(steering={"mode": "DryRun"}), NOON, ADVICE)
     told = dry.condition("Steered")
     assert told
     assert (dry.adjustments, told.message) == ((), "it would change epochs 20 → 12: to be done in time")
 
 
+CHANGE = Adjusted(
+    time=NOON + timedelta(microseconds=123_456), field="epochs", before=20, to=12, reason="to be done in time"
+)
+ADVICE = Advice((CHANGE,), attainable=True, reason=CHANGE.reason)
+STEERABLE: dict[str, Any] = {"parameters": {"epochs": 20}, "adjust": [{"field": "epochs", "min": 1, "max": 40}]}
+
+
+def changes(known: Job) -> list[tuple[float, float, str]]:
+    return [(each.before, each.to, each.reason) for each in known.status.adjustments]
+
+
 def test_an_adjustment_is_recorded_once_however_often_it_is_seen() -> None:
-    moment = NOON + timedelta(microseconds=123_456)
-    change = Adjusted(time=moment, field="epochs", before=20, to=12, reason="to be done in time")
-    advice = Advice((change,), attainable=True, reason="to be done in time")
-    known = job(start(job(), NOON, advice))
+    known = job(start(job(**STEERABLE, steered={"epochs": 12}), NOON, ADVICE), **STEERABLE, steered={"epochs": 12})
     for _ in range(2):
-        known = next_job(known, decide(seen(known, advice=advice)))
-        assert [(each.before, each.to) for each in known.status.adjustments] == [(20, 12)]
+        known = next_job(known, decide(seen(known, advice=ADVICE)))
+        assert changes(known) == [(20, 12, CHANGE.reason)]
+
+
+def test_an_adjustment_is_recorded_only_once_it_is_written() -> None:
+    asked = job(**STEERABLE)
+    assert decide(seen(asked, advice=ADVICE)).status.adjustments == ()
+
+
+def test_an_adjustment_is_recorded_though_the_operator_that_made_it_is_gone() -> None:
+    known = job(**STEERABLE, steered={"epochs": 12})
+    for _ in range(2):
+        known = next_job(known, decide(seen(known)))
+        ((before, to, reason),) = changes(known)
+        assert (before, to) == (20, 12)
+        assert reason.startswith("found so")
+
+
+def test_what_is_steered_no_longer_is_on_record_too() -> None:
+    known = next_job(job(**STEERABLE), decide(seen(job(**STEERABLE, steered={"epochs": 12}), advice=ADVICE)))
+    known = next_job(known, decide(seen(known)))
+    assert [change[:2] for change in changes(known)] == [(20, 12), (12, 20)]
 
 
 def test_a_begun_attempt_is_launched_until_its_job_is_known() -> None:

@@ -1,9 +1,12 @@
 """Rewriting on the cluster: written once, by a manager of its own, and never over what somebody has just edited."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from coxswain.core.cost import Prices
+from coxswain.core.jobs.life import decide
+from coxswain.core.jobs.view import Snapshot
 from coxswain.core.planning.values import Capacity
 from coxswain.shell.cache import Cache
 from coxswain.shell.cluster import JOBS, Cluster, Manifest
@@ -15,6 +18,7 @@ from tests.unit.forecasts.making import job
 from tests.unit.steering.making import EPOCHS, taught
 
 ONE_CORE = Capacity(1000)
+FAR = {"at": "2999-01-01T00:00:00Z"}
 
 
 class Jobs:
@@ -46,7 +50,7 @@ class Jobs:
 
 def asking(name: str, epochs: int = 40) -> Manifest:
     # Created long ago, so that the deadline is given as a time yet to come.
-    deadline = {"at": "2999-01-01T00:00:00Z"} if epochs < 40 else {"within": "1s"}
+    deadline = FAR if epochs < 40 else {"within": "1s"}
     return dict(job(name, parameters={"epochs": epochs}, adjust=[EPOCHS], deadline=deadline).manifest)
 
 
@@ -83,6 +87,26 @@ def test_a_job_is_rewritten_once_and_then_left_alone() -> None:
     planned(cache, each)
     assert len(store.applied) == 1
     assert len(store.events) == 1
+
+
+def test_no_second_rewrite_before_the_first_is_on_record_and_its_reason_is_kept() -> None:
+    store, cache = Jobs(), Cache()
+    cache.put(JOBS, store.put(asking("late")))
+    each = steering(store, cache)
+    planned(cache, each)
+    why = each.advice(("here", "late"))
+    assert why is not None
+    assert [change.to for change in why.adjusted] == [1]
+    # All the time there is, suddenly: but nobody has noted yet what was written first.
+    edited = {**store.objects["late"], "spec": {**store.objects["late"]["spec"], "deadline": FAR}}
+    cache.put(JOBS, store.put(edited))
+    assert planned(cache, each) == ([("here", "late")], {("here", "late")})
+    assert each.advice(("here", "late")) is why
+    (found,) = cache.jobs()
+    status = decide(Snapshot(found, datetime.now(UTC), advice=why)).status
+    cache.put(JOBS, store.put({**edited, "status": status.render()}))
+    assert planned(cache, each) == ([("here", "late")], set())
+    assert [manifest["spec"].get("steered") for _, manifest in store.applied] == [{"epochs": 1}, None]
 
 
 def test_who_edits_a_job_while_it_is_rewritten_wins() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from coxswain.core.cost import Prices
 from coxswain.core.forecasts.learning import FamilyModel, learn
 from coxswain.core.jobs.life import start
+from coxswain.core.jobs.parameters import steered_to
 from coxswain.core.jobs.view import Job, Trained
 from coxswain.core.planning.values import Capacity
-from coxswain.core.steering.choices import told
 from coxswain.core.steering.scene import Prospect, Situation
 from coxswain.core.steering.steps import Step, steps_for
 from tests.unit.forecasts.making import NOON, job
@@ -45,7 +45,9 @@ def planned(
 def rewritten(jobs: list[Job], steps: list[Step]) -> list[Job]:
     """The jobs as the cluster has them once every rewrite is written."""
     written = {step.job.name: step.steered for step in steps if step.rewrites}
-    return [_with(each, steered=told(written[each.name]) or None) if each.name in written else each for each in jobs]
+    return [
+        _with(each, steered=steered_to(written[each.name]) or None) if each.name in written else each for each in jobs
+    ]
 
 
 def _with(asked: Job, **fields: Any) -> Job:

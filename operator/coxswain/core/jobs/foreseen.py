@@ -2,11 +2,23 @@
 
 from datetime import datetime
 
-from coxswain.core.api.status import DEADLINE_ATTAINABLE, MODEL_READY, Forecast, IssuedForecasts, JobStatus, render_time
-from coxswain.core.jobs.view import Snapshot
+from coxswain.core.api.status import (
+    DEADLINE_ATTAINABLE,
+    MODEL_READY,
+    Adjusted,
+    Forecast,
+    IssuedForecasts,
+    JobStatus,
+)
+from coxswain.core.jobs.parameters import asked_for, steered_to
+from coxswain.core.jobs.view import Advice, Job, Snapshot
+
+Change = tuple[str, float, float]
+"""A field, what it was and what it is."""
 
 STEERED = "Steered"
 MOST_ADJUSTMENTS = 20
+_NOT_BY_THE_LAST_PLAN = "found so: an operator wrote it that ended before it could say why, or somebody else did."
 # A forecast is news when it moves by this share of what is left, or the chance by so many points.
 _NEWS_SHARE, _NEWS_SECONDS, _NEWS_POINTS = 0.05, 2.0, 2.0
 
@@ -41,19 +53,35 @@ def with_issued(status: JobStatus, seen: Snapshot, *, starts: bool = False) -> J
 
 def with_advice(status: JobStatus, seen: Snapshot) -> JobStatus:
     """The status with what the plan changed, or would change."""
-    advice = seen.advice
-    if advice is None or not advice.adjusted:
-        return status
+    advice = seen.advice or Advice()
     if seen.job.spec.steering.mode == "DryRun":
         would = ", ".join(f"{each.field} {each.before:g} → {each.to:g}" for each in advice.adjusted)
-        return status.having(STEERED, "False", "DryRun", f"it would change {would}: {advice.reason}", now=seen.now)
-    # The same advice is seen again while the job starts, and the status keeps times by the second.
-    known = {(render_time(each.time), each.field, each.to) for each in status.adjustments}
-    new = tuple(each for each in advice.adjusted if (render_time(each.time), each.field, each.to) not in known)
+        message = f"it would change {would}: {advice.reason}"
+        return status.having(STEERED, "False", "DryRun", message, now=seen.now) if would else status
+    new = tuple(_record(change, advice, seen.now) for change in unrecorded(seen.job))
     if not new:
         return status
     status = status.model_copy(update={"adjustments": (*status.adjustments, *new)[-MOST_ADJUSTMENTS:]})
-    return status.having(STEERED, "True", "Adjusted", advice.reason, now=seen.now)
+    return status.having(STEERED, "True", "Adjusted", new[-1].reason, now=seen.now)
+
+
+def unrecorded(job: Job) -> list[Change]:
+    """What `spec.steered` changes and the status does not tell yet, whoever wrote it and whatever happened since."""
+    if job.spec.steering.mode == "DryRun":
+        return []
+    asked, steered = asked_for(job.spec), steered_to(job.spec.steered)
+    recorded = {each.field: each.to for each in job.status.adjustments}
+    before, now = asked | recorded, asked | steered
+    known = sorted((recorded | steered).keys() & now.keys())
+    return [(field, before[field], now[field]) for field in known if before[field] != now[field]]
+
+
+def _record(change: Change, advice: Advice, now: datetime) -> Adjusted:
+    field, before, to = change
+    planned = next((each for each in advice.adjusted if (each.field, each.to) == (field, to)), None)
+    if planned is None:
+        return Adjusted(time=now, field=field, before=before, to=to, reason=_NOT_BY_THE_LAST_PLAN)
+    return planned.model_copy(update={"before": before})
 
 
 def is_news(before: Forecast | None, after: Forecast, now: datetime) -> bool:

@@ -287,5 +287,5 @@ def _said(seen: Snapshot, state: JobState) -> JobStatus:
     deadline = None if job.problem else job.deadline
     update = {"state": state, "observed_generation": job.generation, "deadline_time": deadline}
     status = job.status.model_copy(update=update)
-    status = with_advice(with_outlook(words.with_progress(status, seen), seen), seen)
-    return words.with_columns(status, job) if not job.problem else status
+    status = with_outlook(words.with_progress(status, seen), seen)
+    return words.with_columns(with_advice(status, seen), job) if not job.problem else status

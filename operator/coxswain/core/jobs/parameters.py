@@ -34,30 +34,40 @@ def effective(spec: JobSpec) -> JobSpec:
     return spec.model_copy(update={"parameters": parameters, "resources": resources})
 
 
-def started_parameters(spec: JobSpec) -> dict[str, Any]:
-    """What is fixed at the start, by the names of the API; `spec` is the effective one."""
+def asked_for(spec: JobSpec) -> dict[str, float]:
+    """The fields that can be steered, by their names in the API, as a spec has them."""
     parameters, resources = spec.parameters, spec.resources
-    told: dict[str, Any] = {
+    fields: dict[str, float] = {
         "epochs": parameters.epochs,
         "batchSize": parameters.batch_size,
         "learningRate": parameters.learning_rate,
-        "optimizer": parameters.optimizer,
-        "schedule": parameters.schedule,
-        "seed": parameters.seed,
     }
     if spec.engine == "Spark":
         shape = resources.spark or SparkResources()
-        told |= {
+        return fields | {
             "nodes": shape.nodes,
             "executorsPerNode": shape.executors_per_node,
             "coresPerExecutor": shape.cores_per_executor,
         }
-    else:
-        told |= {
-            "workers": resources.workers,
-            "processesPerWorker": resources.processes_per_worker,
-            "coresPerWorker": resources.cores_per_worker,
-        }
+    return fields | {"workers": resources.workers, "coresPerWorker": resources.cores_per_worker}
+
+
+def steered_to(steered: Steered | None) -> dict[str, Any]:
+    """What is steered, by the names of the API."""
+    return steered.model_dump(by_alias=True, exclude_none=True) if steered else {}
+
+
+def started_parameters(spec: JobSpec) -> dict[str, Any]:
+    """What is fixed at the start, by the names of the API; `spec` is the effective one."""
+    parameters = spec.parameters
+    told: dict[str, Any] = {
+        **asked_for(spec),
+        "optimizer": parameters.optimizer,
+        "schedule": parameters.schedule,
+        "seed": parameters.seed,
+    }
+    if spec.engine != "Spark":
+        told["processesPerWorker"] = spec.resources.processes_per_worker
     if parameters.extra:
         told["extra"] = [{"name": item.name, "value": item.value} for item in parameters.extra]
     return told

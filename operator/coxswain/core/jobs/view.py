@@ -277,7 +277,7 @@ class Advice:
     """What the last plan said of a job that waits."""
 
     adjusted: tuple[Adjusted, ...] = ()
-    """What it changed; recorded once."""
+    """What it changes, or would."""
     attainable: bool | None = None
     reason: str = ""
     remedy: str | None = None

@@ -8,11 +8,10 @@ from coxswain.core.api.job import JobSpec
 from coxswain.core.errors import InputError
 from coxswain.core.families import fields_of
 from coxswain.core.forecasts.learning import settings_of
-from coxswain.core.jobs.parameters import effective
+from coxswain.core.jobs.parameters import asked_for, effective
 from coxswain.core.jobs.view import Job
 from coxswain.core.planning.values import Quantiles
 from coxswain.core.steering.alternatives import Alternative, around
-from coxswain.core.steering.choices import asked_for
 from coxswain.core.steering.predictions import accuracies_at
 from coxswain.core.steering.scene import Prospect, Situation
 from coxswain.core.steering.steps import Step, steps_for

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from coxswain.core.api.job import FRACTIONAL, Adjustment, JobSpec, Steered
-from coxswain.core.jobs.parameters import effective
+from coxswain.core.jobs.parameters import asked_for, effective, steered_to
 from coxswain.core.planning.values import Capacity
-from coxswain.core.steering.choices import asked_for, runnable, thinned, told, values_of
+from coxswain.core.steering.choices import runnable, thinned, values_of
 from coxswain.core.steering.predictions import need_of
 
 MOST_VALUES = 24
@@ -75,7 +75,7 @@ def _more(field: str, allowed: Adjustment | None, asked: float) -> list[tuple[st
 def _alternative(spec: JobSpec, chosen: Steered | None, field: str, value: float, instead: str) -> Alternative | None:
     """The change, if it is one that any job could ask for."""
     try:
-        steered = Steered.model_validate({**told(chosen), field: value}, strict=False)
+        steered = Steered.model_validate({**steered_to(chosen), field: value}, strict=False)
     except ValidationError:
         return None
     return Alternative(field, value, instead, effective(spec.model_copy(update={"steered": steered})))

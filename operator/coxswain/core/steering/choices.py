@@ -3,9 +3,9 @@
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from coxswain.core.api.job import Adjustment, JobSpec, SparkResources, Steered
+from coxswain.core.api.job import Adjustment, JobSpec, Steered
 from coxswain.core.jobs.parameters import effective
 
 Item = TypeVar("Item")
@@ -31,33 +31,10 @@ def choices_of(spec: JobSpec) -> list[Steered | None]:
     return found
 
 
-def asked_for(spec: JobSpec) -> dict[str, float]:
-    """The fields that can be steered, by their names in the API, as a spec has them."""
-    parameters, resources = spec.parameters, spec.resources
-    told: dict[str, float] = {
-        "epochs": parameters.epochs,
-        "batchSize": parameters.batch_size,
-        "learningRate": parameters.learning_rate,
-    }
-    if spec.engine == "Spark":
-        shape = resources.spark or SparkResources()
-        return told | {
-            "nodes": shape.nodes,
-            "executorsPerNode": shape.executors_per_node,
-            "coresPerExecutor": shape.cores_per_executor,
-        }
-    return told | {"workers": resources.workers, "coresPerWorker": resources.cores_per_worker}
-
-
 def runnable(spec: JobSpec) -> bool:
     """Whether every training process has at least one sample of a batch; `spec` is the effective one."""
     resources = spec.resources
     return resources.workers * resources.processes_per_worker <= spec.parameters.batch_size
-
-
-def told(steered: Steered | None) -> dict[str, Any]:
-    """What is steered, by the names of the API."""
-    return steered.model_dump(by_alias=True, exclude_none=True) if steered else {}
 
 
 def values_of(adjustment: Adjustment) -> list[float]:

@@ -14,11 +14,11 @@ import numpy as np
 from coxswain.core.api.job import JobSpec, Steered
 from coxswain.core.cost import Prices
 from coxswain.core.forecasts.learning import FamilyModel
-from coxswain.core.jobs.parameters import effective
+from coxswain.core.jobs.parameters import asked_for, effective, steered_to
 from coxswain.core.planning.promise import promise_level, strictest
 from coxswain.core.planning.times import SCORES
 from coxswain.core.planning.values import Candidate
-from coxswain.core.steering.choices import asked_for, choices_of, thinned, told
+from coxswain.core.steering.choices import choices_of, thinned
 from coxswain.core.steering.predictions import need_of, times_at, values_at
 
 # How sure a promise has to be is found from so many of a job's settings: those between are nearly the same.
@@ -91,5 +91,5 @@ def _options(asked: _Asked, model: FamilyModel | None, load: float, prices: Pric
 
 def _named(spec: JobSpec, steered: Steered | None) -> dict[str, float]:
     """What a setting is called: the fields that may be adjusted, as they would be."""
-    values = asked_for(spec) | told(steered)
+    values = asked_for(spec) | steered_to(steered)
     return {each.field: values[each.field] for each in spec.adjust or ()}

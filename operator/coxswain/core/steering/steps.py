@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 
 from coxswain.core.api.job import Steered
 from coxswain.core.api.status import Adjusted, Interval
-from coxswain.core.jobs.parameters import effective
+from coxswain.core.jobs.parameters import asked_for, effective, steered_to
 from coxswain.core.jobs.view import Advice, Job
 from coxswain.core.planning.planner import plan
 from coxswain.core.planning.values import Candidate, Decision, Pending
-from coxswain.core.steering.choices import asked_for, told
 from coxswain.core.steering.explore import REASON
 from coxswain.core.steering.predictions import cost_of
 from coxswain.core.steering.remedies import remedy_of
@@ -96,7 +95,7 @@ def _step(
 def _changes(job: Job, steered: Steered | None) -> list[tuple[str, float, float]]:
     """Which fields change, from what to what."""
     asked = asked_for(job.spec)
-    before, after = asked | told(job.spec.steered), asked | told(steered)
+    before, after = asked | steered_to(job.spec.steered), asked | steered_to(steered)
     return [(field, before[field], after[field]) for field in sorted(after) if before.get(field) != after[field]]
 
 
