@@ -1,15 +1,19 @@
 """What the worker costs: epoch time under it divided by epoch time of the same loop in plain torch.
 
-One process: many pairs of short epochs in one run, the order within a pair taking turns, so that whatever else the
-machine does falls on both alike. What is told is the median of the pairs' ratios with its distribution-free 95 %
-interval, of the wall-clock time and of the CPU time of the whole process, on which a busy machine has less influence.
-While it is the worker's turn it serves its metrics, and somebody reads them as often as the operator does.
+One process: in each of many rounds the worker, the plain loop and a second plain loop train short epochs in turns, so
+that whatever else the machine does falls on all alike. Each round makes its networks anew, because where one lies in
+memory makes it faster or slower than its twin by a few per cent for as long as it lives; so a round is one measurement.
+What is told is the median of the rounds' ratios with its distribution-free 95 % interval, of the wall-clock time and of
+the CPU time of the whole process, on which a busy machine has less influence. The second plain loop is the control: how
+far its ratio to the first is from 1 is what this way of measuring cannot see. While it is the worker's turn it serves
+its metrics, and somebody reads them as often as the operator does.
 
 Two processes: whole runs under the worker and under torchrun in turns, the mean epochs of each compared.
 
     python -m benchmarks.worker_overhead
 """
 
+import itertools
 import json
 import math
 import os
@@ -28,26 +32,29 @@ import torch
 from scipy import stats
 
 from benchmarks.plain_torch import PlainLoop
-from coxswain.worker.report import Job, Settings
+from coxswain.worker.report import Job, Settings, State
 from coxswain.worker.torch import data
 from coxswain.worker.torch.recipe import Recipe
 from coxswain.worker.torch.schedules import Pace
 from coxswain.worker.torch.trainer import Sums, Trainer
 from coxswain.worker.torch.world import Place, World
 
-PAIRS = 400
+ROUNDS = 100
+EPOCHS_A_ROUND = 4
 READ_EVERY_SECONDS = 5.0
 RUNS = 3
 EPOCHS_A_RUN = 6
+_ORDERS = tuple(itertools.permutations(range(3)))
 CASES = (("fashion-cnn", 1280, 28, 1), ("mobilenet", 256, 64, 3), ("shallow-cnn", 12800, 8, 1))
 
 
 def run() -> None:
-    """Print both comparisons; takes some half an hour."""
+    """Print both comparisons; takes some three quarters of an hour."""
     torch.set_num_threads(1)
     print("\n### One process: an epoch under the worker ÷ the same in plain torch\n")
     print(f"(load of the machine before: {os.getloadavg()[0]:.1f})\n")
-    print("| network | images | a step, ms | ratio of wall time (95 % interval) | of CPU time |\n|---|---|---|---|---|")
+    print("| network | images | a step, ms | ratio of wall time (95 % interval) | of CPU time | control: wall | CPU |")
+    print("|---|---|---|---|---|---|---|")
     for case in CASES:
         _one_process(_settings(*case))
     print("\n### Two processes: a mean epoch under the worker ÷ under torchrun\n")
@@ -89,7 +96,8 @@ class _UnderTheWorker:
         self.job = Job(Settings(metrics_host="127.0.0.1", metrics_port=0))
         self.trainer = _Worker(recipe, dataset, World(Place(0, 1, 0, 1)), stop_wanted=lambda: False)
         self._epochs, self._turn = self.trainer.epochs(), threading.Event()
-        threading.Thread(target=self._scrape, daemon=True).start()
+        self._reader = threading.Thread(target=self._scrape, daemon=True)
+        self._reader.start()
 
     def epoch(self) -> Turn:
         """Train one epoch and record it, in the sight of somebody who reads the metrics."""
@@ -99,39 +107,61 @@ class _UnderTheWorker:
         self._turn.clear()
         return Turn(epoch.seconds, self.trainer.cpu)
 
+    def close(self) -> None:
+        """Serve no longer."""
+        self.job.stop.set()
+        self._turn.set()
+        self._reader.join()
+        self.job.end(State.STOPPED)
+
     def _scrape(self) -> None:
         while not self.job.stop.wait(READ_EVERY_SECONDS):
             self._turn.wait()
             urlopen(f"http://127.0.0.1:{self.job.metrics_port}/metrics").read()
 
 
-def _plain(loop: PlainLoop) -> Turn:
-    began = time.process_time()
-    return Turn(loop.epoch(), time.process_time() - began)
+class _Plain:
+    """The plain loop, an epoch at a time."""
+
+    def __init__(self, recipe: Recipe, dataset: data.Dataset) -> None:
+        self._loop = PlainLoop(recipe, dataset)
+
+    def epoch(self) -> Turn:
+        """Train one epoch."""
+        began = time.process_time()
+        return Turn(self._loop.epoch(), time.process_time() - began)
+
+    def close(self) -> None:
+        """Nothing to end."""
 
 
 def _one_process(settings: Settings) -> None:
     recipe = Recipe.from_settings(settings)
     dataset = data.load(recipe.dataset, recipe.samples, None, recipe.data_options)
-    worker, loop = _UnderTheWorker(recipe, dataset), PlainLoop(recipe, dataset)
-    pairs = []
-    for pair in range(PAIRS + 1):
-        if pair % 2:
-            ours, theirs = worker.epoch(), _plain(loop)
-        else:
-            theirs, ours = _plain(loop), worker.epoch()
-        pairs.append((ours, theirs))
-    worker.job.stop.set()
-    timed = pairs[1:]  # the first one warms up
-    step = (
-        1000
-        * statistics.median(theirs.wall for _, theirs in timed)
-        / math.ceil(worker.trainer.samples / recipe.batch_size)
-    )
-    wall = _ratio([ours.wall / theirs.wall for ours, theirs in timed])
-    cpu = _ratio([ours.cpu / theirs.cpu for ours, theirs in timed])
+    rounds = [_round(recipe, dataset, number) for number in range(ROUNDS)]
+    steps = math.ceil(len(dataset.training) / recipe.batch_size)
+    step = 1000 * statistics.median(plain.wall for _, plain, _ in rounds) / steps
+    ratios = [
+        _ratio([getattr(each[mine], kind) / getattr(each[1], kind) for each in rounds])
+        for mine in (0, 2)
+        for kind in ("wall", "cpu")
+    ]
     side = recipe.data_options.image_size
-    print(f"| {recipe.network} | {side} × {side} | {step:.2f} | {wall} | {cpu} |", flush=True)
+    print(f"| {recipe.network} | {side} × {side} | {step:.2f} | {' | '.join(ratios)} |", flush=True)
+
+
+def _round(recipe: Recipe, dataset: data.Dataset, number: int) -> list[Turn]:
+    """The mean epoch of the worker, of the plain loop and of its twin; the first epoch of each warms up."""
+    makers = (_UnderTheWorker, _Plain, _Plain)
+    order = list(_ORDERS[number % len(_ORDERS)])
+    loops = {place: makers[place](recipe, dataset) for place in order}
+    turns = [{place: loops[place].epoch() for place in order} for _ in range(1 + EPOCHS_A_ROUND)][1:]
+    for loop in loops.values():
+        loop.close()
+    return [
+        Turn(statistics.mean(turn[place].wall for turn in turns), statistics.mean(turn[place].cpu for turn in turns))
+        for place in range(len(makers))
+    ]
 
 
 def _ratio(ratios: Sequence[float]) -> str:
