@@ -12,7 +12,6 @@ from coxswain.core.jobs.life import not_before, start
 from coxswain.core.jobs.view import FINALIZER, Job, Outlook
 from coxswain.core.manifests.attempt import JOB_LABEL
 from coxswain.core.planning import values as planning
-from coxswain.core.workloads import problem_of
 from coxswain.shell.cache import Cache, Key
 from coxswain.shell.cluster import JOBS, NODES, PODS, Cluster, Manifest
 from coxswain.shell.errors import Conflict, NotFound
@@ -73,7 +72,8 @@ class Queues:
         async with self._pass:
             now = datetime.now(UTC)
             jobs = self._cache.jobs()
-            waiting = {(job.namespace, job.name): job for job in jobs if self._waits(job, name)}
+            queued = (job for job in jobs if job.waits and job.spec.queue_name == name)
+            waiting = {(job.namespace, job.name): job for job in queued}
             planned: Sequence[Key] = ()
             unsettled: set[Key] = set()
             if all(queue.name != name for queue in self._settings.queues):
@@ -126,18 +126,6 @@ class Queues:
             return False
         advice = self._steering.advice((job.namespace, job.name))
         return advice is None or advice.attainable is not False or job.spec.steering.when_infeasible == "RunAnyway"
-
-    def _waits(self, job: Job, queue: str) -> bool:
-        return not (
-            job.deleting
-            or job.problem
-            or job.status.finished
-            or job.status.attempt
-            or job.in_kueue
-            or job.spec.suspend
-            or job.spec.queue_name != queue
-            or problem_of(job.spec)
-        )
 
     async def _start(self, job: Job) -> bool:
         """Fix a job's parameters and begin its next attempt, if it is still what was decided upon."""

@@ -6,17 +6,16 @@ ends the start with one sentence that names it. docs/settings.md lists them all.
 """
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from coxswain.core import cost
+from coxswain.core.api.parsing import read_as
 from coxswain.core.api.values import Label, Model, ObjectName, distinct
 from coxswain.core.errors import InputError
 
@@ -177,10 +176,7 @@ def parse(document: Any) -> Settings:
     """
     if not isinstance(document, Mapping):
         raise InputError("the settings are not a mapping; write them as `key: value`.")
-    try:
-        return Settings.model_validate_json(json.dumps(_without_nulls(document), default=str))
-    except ValidationError as error:
-        raise InputError(_sentence(error.errors(include_url=False)[0])) from error
+    return read_as(Settings, document, "settings")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -209,23 +205,3 @@ def _assign(document: dict[str, Any], assignment: str) -> None:
         place[last] = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise InputError(f"--set {assignment}: the value is not YAML; quote it.") from error
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def _sentence(error: ErrorDetails) -> str:
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
-    place = "".join(parts).removeprefix(".") or "settings"
-    match error["type"]:
-        case "missing":
-            return f"{place}: is missing; it is required."
-        case "extra_forbidden":
-            return f"{place}: unknown setting; leave it out or correct its spelling."
-        case "value_error":
-            return f"{place}: {error['msg'].removeprefix('Value error, ')}."
-    given = f", but is {json.dumps(error['input'])[:60]}" if not isinstance(error["input"], (dict, list)) else ""
-    return f"{place}: {error['msg'].replace('Input should', 'should')}{given}."

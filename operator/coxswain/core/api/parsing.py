@@ -74,13 +74,22 @@ def _identity(manifest: Any, kind: str) -> tuple[str, str | None]:
 def _parse_spec(model: type[Spec], manifest: Mapping[str, Any]) -> Spec:
     if manifest.get("spec") is None:
         raise InputError("spec: is missing; say what to run.")
+    return read_as(model, manifest["spec"], "spec")
+
+
+def read_as(model: type[Spec], content: Any, place: str) -> Spec:
+    """What a part of a document describes; `place` is where that part begins.
+
+    Raises:
+        InputError: in one sentence that names the field to mend.
+    """
     try:
         # By way of JSON, because that is what a manifest is: lists become tuples, and yet no text becomes a number.
-        return model.model_validate_json(json.dumps(_plain(manifest["spec"], "spec")))
+        return model.model_validate_json(json.dumps(_plain(content, place)))
     except ValidationError as error:
         first, *others = error.errors(include_url=False)
         more = f" (and {len(others)} more)" if others else ""
-        raise InputError(_sentence(first, model) + more) from error
+        raise InputError(_sentence(first, model, place) + more) from error
 
 
 def _plain(value: Any, path: str) -> Any:
@@ -102,8 +111,8 @@ def _plain(value: Any, path: str) -> Any:
             return value
 
 
-def _sentence(error: ErrorDetails, model: type[Model]) -> str:
-    place = "spec" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+def _sentence(error: ErrorDetails, model: type[Model], begin: str) -> str:
+    place = begin + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
     match error["type"]:
         case "missing":
             return f"{place}: is missing; it is required."

@@ -16,6 +16,7 @@ from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
 from coxswain.core.jobs.parameters import effective
 from coxswain.core.manifests.attempt import ATTEMPT_LABEL, KUEUE_LABEL
+from coxswain.core.workloads import problem_of
 
 FINALIZER = "coxswain.dev/ledger"
 """Ours, from a job's start until the ledger has its result."""
@@ -105,6 +106,12 @@ class Job(Object):
     def holds_capacity(self) -> bool:
         """Whether an attempt is under way, or has just been promised its cores."""
         return self.status.attempt is not None and not self.in_kueue
+
+    @property
+    def waits(self) -> bool:
+        """Whether it would start if there were room: it can run, and nobody but the operator decides when."""
+        over = self.deleting or self.status.finished or self.status.attempt
+        return not (over or self.problem or self.in_kueue or self.spec.suspend or problem_of(self.spec))
 
 
 @dataclass(frozen=True)

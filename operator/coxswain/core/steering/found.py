@@ -15,7 +15,6 @@ from coxswain.core.ledger.entry import Entry
 from coxswain.core.observations import Observation
 from coxswain.core.planning.values import Capacity
 from coxswain.core.steering.scene import Prospect, Situation
-from coxswain.core.workloads import problem_of
 
 
 class Teaching:
@@ -55,15 +54,9 @@ def situation_of(
         return Prospect(job, key, model(key), _trained(job))
 
     own = [job for job in jobs if not job.problem and not job.in_kueue and job.spec.queue_name == queue.name]
-    begun = [job for job in own if not job.status.finished and job.holds_capacity]
-    waiting = [
-        job
-        for job in own
-        if not (job.status.finished or job.holds_capacity or job.deleting or job.spec.suspend or problem_of(job.spec))
-    ]
     return Situation(
-        tuple(map(prospect, waiting)),
-        tuple(map(prospect, begun)),
+        tuple(prospect(job) for job in own if job.waits),
+        tuple(prospect(job) for job in own if not job.status.finished and job.holds_capacity),
         queue.capacity,
         queue.now,
         queue.prices,
