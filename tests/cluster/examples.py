@@ -33,19 +33,19 @@ def main(names: Sequence[str]) -> int:
     if unknown := [path.name for path in paths if not path.exists()]:
         sys.stderr.write(f"There is no example {', '.join(unknown)}; they are in {FOLDER.name}/.\n")
         return 2
-    with _operator() as release:
+    with operator_alone("worker-torch", "worker-spark") as release:
         well = [_run(release, path) for path in paths]
     print(f"\n{sum(well)} of {len(well)} examples succeeded.")
     return 0 if all(well) else 1
 
 
 @contextmanager
-def _operator() -> Iterator[helm.Release]:
-    """A local cluster with the operator, as its chart installs it."""
+def operator_alone(*workers: str) -> Iterator[helm.Release]:
+    """A local cluster with nothing but the operator, as its chart installs it, and the images of these workers."""
     with lifecycle.running():
         cluster = Cluster(places.KUBECONFIG, str(binary.programs() / "kubectl"), is_local=True)
-        for name in ("operator", "worker-torch", "worker-spark"):
-            _say(f"giving the image {name} to the cluster")
+        for name in ("operator", *workers):
+            say(f"giving the image {name} to the cluster")
             images.load(images.archive(name))
         values = helm.quick_values(images.reference("operator"))
         with (
@@ -63,13 +63,13 @@ def _run(release: helm.Release, path: Path) -> bool:
         operating = Operating(release, namespace)
         for manifest in yaml.safe_load_all(path.read_text()):
             operating.apply(manifest)
-            done = _followed(operating, manifest)
+            done = followed(operating, manifest)
             well &= done["status"].get("state") == "Succeeded"
             _tell(done)
     return well
 
 
-def _followed(operating: Operating, manifest: Mapping[str, Any]) -> Manifest:
+def followed(operating: Operating, manifest: Mapping[str, Any]) -> Manifest:
     """The object once it is over; on the way, what changes is said."""
     kind, name = manifest["kind"].lower(), manifest["metadata"]["name"]
     said, patience = "", time.monotonic() + PATIENCE_SECONDS
@@ -79,7 +79,7 @@ def _followed(operating: Operating, manifest: Mapping[str, Any]) -> Manifest:
         columns = {key: value for key, value in status.get("columns", {}).items() if value}
         now = f"{name}: {status.get('state', 'Pending')} {json.dumps(columns)}"
         if now != said:
-            _say(now)
+            say(now)
             said = now
         if status.get("state") in {"Succeeded", "Failed"} or time.monotonic() > patience:
             return found
@@ -113,7 +113,8 @@ def _tell(done: Manifest) -> None:
     sys.stdout.flush()
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Tell whoever watches."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
     sys.stderr.flush()
 
