@@ -177,7 +177,7 @@ class Jobs:
             image,
             self._settings.gpu_resource,
             job.labels.get(KUEUE_LABEL),
-            job.deadline if job.spec.deadline and job.spec.deadline.enforce == "Stop" else None,
+            job.stop_at,
         )
         address = None
         if needs_service(attempt.spec):

@@ -1,9 +1,9 @@
 import pytest
 
-from coxswain.core.jobs.ending import LOST, verdict_of
+from coxswain.core.jobs.ending import INTERRUPTED, LOST, verdict_of
 from coxswain.core.jobs.view import Child, Pod
 from coxswain.core.observations import FAILED, STOPPED, SUCCEEDED
-from tests.unit.jobs.making import child, ended, pod, running
+from tests.unit.jobs.making import after, child, ended, pod, running
 
 DONE, BROKEN = child(("Complete", "")), child(("Failed", "PodFailurePolicy"))
 EVICTED = pod(state={"terminated": {"exitCode": 137}}, reason="Evicted", message="the node was low on memory.")
@@ -12,6 +12,10 @@ DISRUPTED = pod(
     conditions=[
         {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager", "message": "taint."}
     ],
+)
+DRAINED = pod(
+    state={"terminated": {"exitCode": 0, "message": '{"state": "stopped", "epochs": 3}'}},
+    conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "drain."}],
 )
 
 
@@ -23,7 +27,8 @@ def word(state: str, reason: str = "") -> dict[str, str]:
     ("job", "pods", "workers", "expected"),
     [
         pytest.param(DONE, [ended(0, word("succeeded"))], 1, (SUCCEEDED, None, False), id="it went well"),
-        pytest.param(DONE, [ended(0, word("stopped"))], 1, (STOPPED, "", False), id="it was asked to stop"),
+        pytest.param(DONE, [ended(0, word("stopped"))], 1, (FAILED, INTERRUPTED, True), id="asked to stop by others"),
+        pytest.param(DONE, [DRAINED], 1, (FAILED, "EvictionByEvictionAPI", True), id="its node was drained"),
         pytest.param(DONE, [ended(0)], 1, (FAILED, "NoResult", False), id="it said nothing"),
         pytest.param(DONE, [], 1, (FAILED, LOST, True), id="its pod is gone with its result"),
         pytest.param(BROKEN, [ended(64, word("failed", "BadData"))], 1, (FAILED, "BadData", False), id="its own error"),
@@ -51,6 +56,13 @@ def test_how_an_attempt_ended(
     found = verdict_of(job, pods, workers)
     assert (found.state, found.reason, found.retry) == expected
     assert found.state == SUCCEEDED or found.message
+
+
+@pytest.mark.parametrize(("second", "state"), [(58, FAILED), (59, STOPPED), (61, STOPPED)])
+def test_who_stops_at_his_time_has_a_result_and_who_stops_before_it_has_not(second: int, state: str) -> None:
+    finished = after(second).isoformat().replace("+00:00", "Z")
+    left = ended(0, word("stopped"), finishedAt=finished)
+    assert verdict_of(DONE, [left], 1, stop_at=after(60)).state == state
 
 
 def test_a_script_that_crashed_is_quoted() -> None:

@@ -112,6 +112,16 @@ def test_it_runs_once_all_pods_run() -> None:
     assert [note.reason for note in both.notes] == ["Running"]
 
 
+def test_a_job_that_was_taken_down_and_left_politely_waits_again_without_a_fault() -> None:
+    stopping = decide(seen(begun(suspend=True), child=child(active=1), pods=(running(0),)))
+    assert stopping.status.state == "Stopping"
+    known = next_job(begun(suspend=True), stopping)
+    polite = ended(0, {"state": "stopped", "epochs": 3})
+    decision = decide(seen(known, child=COMPLETE, pods=(polite,)))
+    assert decision.status.state == "Suspended"
+    assert decision.status.attempts[-1].reason == "Suspended"
+
+
 def test_success_is_recorded_before_it_is_said() -> None:
     decision = decide(seen(begun(), child=COMPLETE, pods=(ended(0, SUCCESS),)))
     assert isinstance(decision.actions[0], actions.Record)

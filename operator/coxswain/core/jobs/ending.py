@@ -1,16 +1,22 @@
 """How an attempt ended, from what is left of it: its Job's condition, its pods' last words, or their absence.
 
 The worker's own reason comes first. Where the kernel or the cluster left it no time for one, the container's or the
-pod's own reason stands in. A result that nobody could read any more is lost, and the run is tried again.
+pod's own reason stands in. A result that nobody could read any more is lost, and the run is tried again; so is one that
+stopped before its time because somebody took its pods away, a drained node say: workers leave politely when asked.
 """
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
+from coxswain.core.api.status import parse_time
 from coxswain.core.jobs.view import Child, Pod
 from coxswain.core.observations import FAILED, STOPPED
 from coxswain.core.verdict import Remains, Verdict, judge
 
 LOST = "ResultLost"
+INTERRUPTED = "Interrupted"
+_KUBELETS_CLOCK = timedelta(seconds=1)
+"""It tells times by the second."""
 _KILLED = {137, 143}
 _OUT_OF_MEMORY = (
     "OutOfMemory",
@@ -18,8 +24,10 @@ _OUT_OF_MEMORY = (
 )
 
 
-def verdict_of(child: Child, pods: Sequence[Pod], workers: int) -> Verdict:  # noqa: PLR0911 - there are that many ends
-    """The verdict over an attempt whose Job has ended, `workers` being the number of its pods."""
+def verdict_of(  # noqa: PLR0911 - there are that many ends
+    child: Child, pods: Sequence[Pod], workers: int, stop_at: datetime | None = None
+) -> Verdict:
+    """The verdict over an attempt whose Job has ended, of so many workers that were to stop at that time, if any."""
     timed_out = child.condition("Failed")
     if timed_out is not None and timed_out.get("reason") == "DeadlineExceeded":
         return Verdict(FAILED, "DeadlineExceeded", "it ran longer than activeDeadlineSeconds; raise that or do less.")
@@ -29,7 +37,7 @@ def verdict_of(child: Child, pods: Sequence[Pod], workers: int) -> Verdict:  # n
         if (pod.terminated or {}).get("reason") == "OOMKilled":
             return Verdict(FAILED, *_OUT_OF_MEMORY)
     if child.condition("Complete") is not None:
-        return _of_complete(ended)
+        return _of_complete(ended, stop_at)
     remains = [_remains(pod) for pod in ended.values() if pod.terminated]
     own = judge(remains) if any(each.exit_code for each in remains) else None
     if own is not None and not own.retry:
@@ -49,14 +57,21 @@ def missing() -> Verdict:
     return Verdict(FAILED, "JobMissing", "somebody deleted the attempt's Job before it had ended.", retry=True)
 
 
-def _of_complete(ended: dict[int, Pod]) -> Verdict:
+def _of_complete(ended: dict[int, Pod], stop_at: datetime | None) -> Verdict:
     first = ended.get(0)
     if first is None or first.terminated is None:
         return Verdict(FAILED, LOST, "the first worker's pod vanished before its result was read.", retry=True)
     verdict = judge([_remains(first)])
-    if verdict.state == STOPPED:
+    if verdict.state != STOPPED:
+        return verdict
+    stopped = first.terminated.get("finishedAt")
+    if stop_at is not None and (stopped is None or parse_time(stopped) + _KUBELETS_CLOCK >= stop_at):
         return Verdict(STOPPED, first.word.get("reason"), first.word.get("message"), word=verdict.word)
-    return verdict
+    reason, why = next(
+        (pod.disruption for pod in ended.values() if pod.disruption), (INTERRUPTED, "no reason is known.")
+    )
+    sentence = f"its pods were asked to stop after epoch {verdict.word.get('epochs', 0)}, and not by us: {why}"
+    return Verdict(FAILED, reason, sentence, retry=True)
 
 
 def _failed(pod: Pod) -> bool:

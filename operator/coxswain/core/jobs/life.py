@@ -87,7 +87,7 @@ def _deleted(seen: Snapshot) -> Decision | None:
     actions: list[Action] = []
     attempt = seen.attempt
     if attempt is not None and seen.child is not None and seen.child.uid == attempt.jobUID and seen.child.ended:
-        verdict = verdict_of(seen.child, seen.pods, job.pod_count)
+        verdict = verdict_of(seen.child, seen.pods, job.pod_count, job.stop_at)
         if not verdict.retry:
             actions.append(Record(verdict))
     if job.has_finalizer:
@@ -121,7 +121,11 @@ def _under_way(seen: Snapshot) -> Decision | None:  # noqa: PLR0911 - one for ea
     if child is None or child.uid != attempt.jobUID:
         return _ended(seen, missing())
     if child.ended:
-        return _ended(seen, verdict_of(child, seen.pods, seen.job.pod_count))
+        verdict = verdict_of(child, seen.pods, seen.job.pod_count, seen.job.stop_at)
+        if verdict.retry and attempt.reason:
+            # We took it down, and its workers were quick to go.
+            return _back_to_the_queue(seen, attempt.reason, attempt.message or "the attempt was taken down.")
+        return _ended(seen, verdict)
     if seen.job.in_kueue and seen.job.status.started_parameters is None:
         return kueue.wait(seen, child) if child.suspended else kueue.started(seen, child)
     if child.suspended:

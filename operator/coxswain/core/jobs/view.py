@@ -98,6 +98,12 @@ class Job(Object):
         return wanted.at or self.created + timedelta(seconds=wanted.within or 0)
 
     @property
+    def stop_at(self) -> datetime | None:
+        """When its workers stop by themselves and leave the best they have, if it asks for that."""
+        wanted = self.spec.deadline
+        return self.deadline if wanted is not None and wanted.enforce == "Stop" else None
+
+    @property
     def pod_count(self) -> int:
         """How many pods an attempt has."""
         return demand_of(self.effective).pods
