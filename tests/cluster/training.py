@@ -42,18 +42,18 @@ class Training:
             self.cluster.create(secret(attempt, f"{attempt.job_uid}-{number}"), namespace=self.namespace)
         self.cluster.create(batch_job(attempt, address), namespace=self.namespace)
 
-    def wait(self, condition: str, number: int = 1) -> None:
+    def wait(self, *conditions: str, number: int = 1) -> None:
         """Wait until the attempt's Job is Complete or Failed; if it is not, the complaint has the pods' last words."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             found = self._get("job", f"{self.name}-{number}").get("status", {}).get("conditions", [])
             reached = {each["type"] for each in found if each["status"] == "True"}
-            if condition in reached:
+            if reached.intersection(conditions):
                 return
             if reached & {"Complete", "Failed"}:
                 break
             time.sleep(0.5)
-        raise AssertionError(f"{self.name}-{number} is not {condition}: {self.last_words(number)}")
+        raise AssertionError(f"{self.name}-{number} is not {' or '.join(conditions)}: {self.last_words(number)}")
 
     def pods(self, number: int = 1) -> list[dict[str, Any]]:
         """The attempt's pods in the order of their index."""

@@ -67,9 +67,8 @@ def _of_complete(ended: dict[int, Pod], stop_at: datetime | None) -> Verdict:
     stopped = first.terminated.get("finishedAt")
     if stop_at is not None and (stopped is None or parse_time(stopped) + _KUBELETS_CLOCK >= stop_at):
         return Verdict(STOPPED, first.word.get("reason"), first.word.get("message"), word=verdict.word)
-    reason, why = next(
-        (pod.disruption for pod in ended.values() if pod.disruption), (INTERRUPTED, "no reason is known.")
-    )
+    nobody = (INTERRUPTED, "who did is not known.")
+    reason, why = next((pod.disruption for pod in ended.values() if pod.disruption), nobody)
     sentence = f"its pods were asked to stop after epoch {verdict.word.get('epochs', 0)}, and not by us: {why}"
     return Verdict(FAILED, reason, sentence, retry=True)
 
