@@ -64,7 +64,7 @@ def test_a_waiting_job_is_rewritten_so_that_it_is_done_in_time(taught: Operating
     spec, status = done["spec"], done["status"]
     assert spec["parameters"]["epochs"] == 60
     chosen = spec["steered"]["epochs"]
-    assert 1 < chosen < 45
+    assert 1 < chosen < 45, json.dumps([status, taught.get("trainingjob", "witness")["status"]], indent=1)
     assert status["startedParameters"]["epochs"] == status["result"]["epochs"] == chosen
     # Each rewrite is recorded, and once. There is one, unless somebody else changed the job as it was to start: then it
     # is planned again, with less time.

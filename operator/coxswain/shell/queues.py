@@ -103,7 +103,8 @@ class Queues:
     async def _plan(
         self, waiting: Sequence[Job], jobs: Sequence[Job], name: str, capacity: Capacity
     ) -> tuple[Sequence[Key], set[Key]]:
-        running = [job for job in jobs if not job.problem and job.holds_capacity and job.spec.queue_name == name]
+        holding = (job for job in jobs if not job.problem and job.holds_capacity and not job.deleting)
+        running = [job for job in holding if job.spec.queue_name == name]
         free = capacity.nodes or ()
         cores = capacity.cores
         if cores is None:

@@ -84,6 +84,7 @@ def test_two_executors_of_a_node_train_together_until_told_to_stop_and_go_on_lat
     assert (later.words["resumedAfterEpoch"], later.words["epochs"]) == (trained, trained + 1)
 
 
+@pytest.mark.long
 def test_two_nodes_learn_what_a_process_alone_learns(start_two: StartTwo, alone: dict[str, list[float]]) -> None:
     first, second = start_two(**TRAINING, COXSWAIN_EPOCHS=3)
     assert (first.wait(), second.wait()) == (ExitCode.SUCCESS, ExitCode.SUCCESS), first.output() + second.output()
@@ -93,6 +94,7 @@ def test_two_nodes_learn_what_a_process_alone_learns(start_two: StartTwo, alone:
     assert (second.words["state"], second.words["worker"]) == ("succeeded", 1)
 
 
+@pytest.mark.long
 def test_when_a_node_is_killed_node_0_says_which(start_two: StartTwo) -> None:
     first, second = start_two(**TRAINING, COXSWAIN_EPOCHS=100000)
     first.wait_for("'epoch': 1,")

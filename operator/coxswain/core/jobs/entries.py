@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from coxswain.core.api.status import Attempt, parse_time
+from coxswain.core.api.status import parse_time
 from coxswain.core.cost import Prices
 from coxswain.core.demand import demand_of
 from coxswain.core.expand import PlannedJob, PlannedRun
@@ -36,10 +36,12 @@ def entry_of(
         load=load,
     )
     responses = dict(observation.responses)
-    launch = _launch_seconds(attempt, verdict)
-    for name in ("duration", "startup"):
-        if verdict.word and name in responses:
-            responses[name] += launch
+    if verdict.word and "duration" in responses:
+        # Until its pods ran, and from their end until the cluster said so: to the user that is a part of how long a job
+        # takes, and to its deadline, but the worker cannot know of it. However long a training, it is as long.
+        outside = max(seconds - responses["duration"], 0.0)
+        responses["duration"] += outside
+        responses["startup"] = responses.get("startup", 0.0) + outside
     responses["money"] = prices.of_run(demand_of(job.effective).reserved, responses.get("duration", seconds))
     return Entry(
         uid=job.uid,
@@ -93,14 +95,3 @@ def _told(job: Job) -> dict[str, Any]:
     annotations = job.manifest["metadata"].get("annotations") or {}
     told: dict[str, Any] = json.loads(annotations.get(RUN_ANNOTATION) or "{}")
     return told
-
-
-def _launch_seconds(attempt: Attempt, verdict: Verdict) -> float:
-    """From the moment the job had its place to the start of its first worker: placing, pulling, starting the pod.
-
-    To the user that is a part of how long the job takes, but the worker cannot know of it.
-    """
-    started = verdict.word.get("startedAt")
-    if not started:
-        return 0.0
-    return max((parse_time(started) - attempt.start_time).total_seconds(), 0.0)
