@@ -94,7 +94,7 @@ def image(cluster: Cluster) -> Callable[[str], str]:
     @functools.cache
     def give(name: str) -> str:
         if cluster.is_local:
-            images.load(images.archive(name))
+            images.load(name)
             return images.reference(name)
         if registry := os.environ.get(conditions.OTHER_REGISTRY):
             return images.reference(name, registry)

@@ -46,7 +46,7 @@ def operator_alone(*workers: str) -> Iterator[helm.Release]:
         cluster = Cluster(places.KUBECONFIG, str(binary.programs() / "kubectl"), is_local=True)
         for name in ("operator", *workers):
             say(f"giving the image {name} to the cluster")
-            images.load(images.archive(name))
+            images.load(name)
         values = helm.quick_values(images.reference("operator"))
         with (
             cluster.namespace() as namespace,

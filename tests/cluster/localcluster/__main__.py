@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 
-from tests.cluster.localcluster import binary, images, lifecycle, packages, places
+from tests.cluster.localcluster import binary, images, imported, lifecycle, packages, places
 from tests.cluster.localcluster.errors import ClusterError
 
 
@@ -50,6 +50,7 @@ def build() -> None:
     programs = binary.programs()
     for name in images.FOR_PODS:
         images.archive(name)
+    imported.prepare()
     print(f"All that a local cluster needs is there; kubectl, helm and the rest are in {programs}")
 
 

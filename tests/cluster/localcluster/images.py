@@ -85,6 +85,16 @@ def _uv_cache() -> Path:
     return cache
 
 
-def load(archive: Path) -> None:
-    """Give an image to the local cluster."""
-    run("ctr", f"--address={places.CONTAINERD_SOCKET}", "--namespace=k8s.io", "images", "import", str(archive))
+def load(name: str, socket: Path = places.CONTAINERD_SOCKET) -> None:
+    """Give an image to a containerd, the local cluster's unless told, if it does not have it."""
+    if not run(*_images(socket), "list", "--quiet", f"name=={reference(name)}"):
+        run(*_images(socket), "import", str(archive(name)))
+
+
+def forget(name: str, socket: Path) -> None:
+    """Take an image away from a containerd, and what only that had."""
+    run(*_images(socket), "remove", "--sync", reference(name))
+
+
+def _images(socket: Path) -> list[str]:
+    return ["ctr", f"--address={socket}", "--namespace=k8s.io", "images"]

@@ -22,6 +22,7 @@ from tests.cluster.localcluster import (
     control_plane,
     credentials,
     images,
+    imported,
     init,
     machine,
     node,
@@ -55,7 +56,7 @@ def up() -> Lifeline:
         _refuse_second()
         packages.ensure()
         programs = binary.programs()
-        archive = images.archive("busybox")
+        images.archive("busybox")
         _clean()
         machine.check_addresses_free()
         on_failure.callback(_clean)
@@ -67,7 +68,7 @@ def up() -> Lifeline:
         machine.connect(pid)
         lifeline.say("go")
         _wait(lifeline, "the components", _components_run)
-        images.load(archive)
+        images.load("busybox")
         _wait(lifeline, "the node", lambda: _node_is_ready(programs / "kubectl"))
         on_failure.pop_all()
     return lifeline
@@ -131,6 +132,7 @@ def _prepare() -> Record:
     machine.make_cgroups()
     places.LOGS.mkdir()
     places.CONFIGURATION.mkdir()
+    imported.lend(places.CONTAINERD_ROOT)
     credentials.make()
     components.save(
         [

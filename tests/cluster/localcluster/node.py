@@ -20,7 +20,7 @@ def containerd(sandbox_image: str) -> Component:
     # restrict_oom_score_adj: every sandbox would die where root may not lower a process's score (CAP_SYS_RESOURCE).
     configuration.write_text(f"""\
 version = 2
-root = "{root / "root"}"
+root = "{places.CONTAINERD_ROOT}"
 state = "{root / "state"}"
 [grpc]
   address = "{places.CONTAINERD_SOCKET}"

@@ -17,6 +17,7 @@ AUDIT_LOG = LOGS / "audit.log"
 VOLUME_PLUGINS = STATE / "volume-plugins"
 KUBECONFIG = STATE / "kubeconfig"
 CONTAINERD_SOCKET = STATE / "containerd" / "containerd.sock"
+CONTAINERD_ROOT = STATE / "containerd" / "root"
 
 CGROUP = "coxswain-cluster"
 HOST_INTERFACE = "coxswain0"

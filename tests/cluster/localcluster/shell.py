@@ -5,8 +5,9 @@ import subprocess
 from tests.cluster.localcluster.errors import ClusterError
 
 
-def run(*command: str) -> None:
-    """Run a program; a ClusterError has its output if it fails."""
+def run(*command: str) -> str:
+    """What a program prints; a ClusterError has it if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ClusterError(f"`{' '.join(command)}` failed:\n{(done.stdout + done.stderr).strip()}")
+    return done.stdout
