@@ -59,7 +59,8 @@ def file(tmp_path: Path) -> Path:
 def start(file: Path, out: Path) -> "subprocess.Popen[str]":
     program = "from coxswain.cli import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", program, "run", str(file), "--out", str(out)],
+        # Whoever runs these tests in the background of a script ignores SIGINT, and that is inherited.
+        ["env", "--default-signal=INT", sys.executable, "-c", program, "run", str(file), "--out", str(out)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
