@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test lint unit test-cluster test-long examples cluster cluster-down bench crds chart requirements
+.PHONY: help setup demo test lint unit coverage test-cluster test-long examples cluster cluster-down bench crds chart requirements
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
@@ -34,10 +34,13 @@ lint: $(READY) ## ruff, mypy and the one-way dependencies
 	@mypy operator tests benchmarks
 	@PYTHONPATH=operator lint-imports
 
-unit: $(READY) ## tests that need no cluster, with coverage
+unit: $(READY) ## tests that need no cluster
 	@command -v java >/dev/null || $(MAKE) --no-print-directory apt-default-jre-headless  # for Spark
 	@echo "== Unit tests"
-	@pytest --numprocesses=auto --dist=worksteal -m "not long" --cov=coxswain $(wildcard tests/unit tests/golden)
+	@pytest --numprocesses=auto --dist=worksteal -m "not long" $(COVERAGE) $(wildcard tests/unit tests/golden)
+
+coverage: COVERAGE := --cov=coxswain
+coverage: unit ## the same, and which lines they did not reach
 
 test-cluster: $(READY) ## tests on a Kubernetes: a local one, or the one COXSWAIN_TEST_KUBECONFIG names
 	@echo "== Cluster tests"
