@@ -40,8 +40,8 @@ PATIENCE_SECONDS = 300
 
 @contextlib.contextmanager
 def running() -> Iterator[None]:
-    """A cluster for as long as this block lasts."""
-    lifeline = up()
+    """A cluster for as long as this block lasts, with the images that have been imported beforehand."""
+    lifeline = up(with_images=True)
     try:
         yield
     finally:
@@ -49,7 +49,7 @@ def running() -> Iterator[None]:
         down()
 
 
-def up() -> Lifeline:
+def up(*, with_images: bool = False) -> Lifeline:
     """Start the cluster; on return its node is ready. What a crashed run left is removed first."""
     _check_rights()
     with _lock(), contextlib.ExitStack() as on_failure:
@@ -61,6 +61,8 @@ def up() -> Lifeline:
         machine.check_addresses_free()
         on_failure.callback(_clean)
         before = _prepare()
+        if with_images:
+            imported.lend(places.CONTAINERD_ROOT)
         lifeline = Lifeline(programs)
         on_failure.callback(lifeline.close)
         pid = lifeline.first_process()
@@ -132,7 +134,6 @@ def _prepare() -> Record:
     machine.make_cgroups()
     places.LOGS.mkdir()
     places.CONFIGURATION.mkdir()
-    imported.lend(places.CONTAINERD_ROOT)
     credentials.make()
     components.save(
         [
