@@ -122,10 +122,11 @@ class Queues:
         return {key: Job(manifest) for key in jobs if (manifest := self._cache.get(JOBS, key)) is not None}
 
     def _may_start(self, job: Job) -> bool:
-        """Whether enough is known of a job, and one that will not make it in time should run all the same."""
-        if self._cold(job):
+        """Whether enough is known of a job, it harms nobody, and if it is late it should run all the same."""
+        key = (job.namespace, job.name)
+        if self._cold(job) or self._steering.holds(key):
             return False
-        advice = self._steering.advice((job.namespace, job.name))
+        advice = self._steering.advice(key)
         return advice is None or advice.attainable is not False or job.spec.steering.when_infeasible == "RunAnyway"
 
     async def _start(self, job: Job) -> bool:

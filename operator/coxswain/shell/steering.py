@@ -63,6 +63,11 @@ class Steering:
         step = self._step(key)
         return step.advice if step else None
 
+    def holds(self, key: Key) -> bool:
+        """Whether a job is not to start now by the last plan, for the sake of others that run."""
+        step = self._step(key)
+        return step is not None and step.held
+
     def rank(self, key: Key) -> int | None:
         """A job's place in the last plan."""
         step = self._step(key)

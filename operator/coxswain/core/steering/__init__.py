@@ -4,6 +4,7 @@ choices       the settings that a job allows
 alternatives  those that it does not allow, or that are near what it has
 predictions   what a family's models say of settings
 explore       which jobs vary their setting at random, and to what
+contention    how much jobs slow each other down
 options       the settings of a job as the planner takes them
 scene         the jobs of a queue as the planner sees them
 remedies      what would do for a job that cannot be in time

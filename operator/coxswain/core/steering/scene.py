@@ -22,6 +22,7 @@ from coxswain.core.planning.values import (
     Running,
     Snapshot,
 )
+from coxswain.core.steering.contention import contention_of
 from coxswain.core.steering.explore import drawn, explores
 from coxswain.core.steering.options import Options, options_of
 from coxswain.core.steering.predictions import need_of, remaining, times_at
@@ -73,7 +74,11 @@ class Scene:
 
 def scene_of(situation: Situation) -> Scene:
     """The jobs of a queue as the planner sees them."""
-    found = {each.name: _options(each, situation) for each in situation.waiting}
+    slow_down = contention_of(((each.job, each.family, each.model) for each in situation.waiting), situation.capacity)
+    # Where it is known, the planner itself sees who else runs when a job starts; else times are those beside what runs.
+    load = 1.0 if slow_down else situation.load
+    load_of_running = float(len(situation.running)) if slow_down else situation.load
+    found = {each.name: options_of(each.job.spec, each.model, load, situation.prices) for each in situation.waiting}
     explored = {each.name: _explored(each, found[each.name], situation) for each in situation.waiting}
     options = found | {name: own for name, own in explored.items() if own}
     pending = tuple(_pending(each, options[each.name]) for each in situation.waiting)
@@ -82,16 +87,13 @@ def scene_of(situation: Situation) -> Scene:
             now=situation.now.timestamp(),
             capacity=situation.capacity,
             pending=pending,
-            running=tuple(_running(each, situation) for each in situation.running),
+            running=tuple(_running(each, situation.now, load_of_running) for each in situation.running),
             arrivals=_arrivals(situation, pending),
+            contention=slow_down,
         ),
         {name: own.choices for name, own in options.items()},
         frozenset(name for name, own in explored.items() if own),
     )
-
-
-def _options(prospect: Prospect, situation: Situation) -> Options:
-    return options_of(prospect.job.spec, prospect.model, situation.load, situation.prices)
 
 
 def _explored(prospect: Prospect, options: Options, situation: Situation) -> Options | None:
@@ -122,12 +124,12 @@ def _pending(prospect: Prospect, options: Options) -> Pending:
     )
 
 
-def _running(prospect: Prospect, situation: Situation) -> Running:
+def _running(prospect: Prospect, now: datetime, load: float) -> Running:
     job = prospect.job
     return Running(
         name=prospect.name,
         need=need_of(job.effective),
-        remaining=remaining(job, prospect.model, prospect.trained, situation.now, situation.load),
+        remaining=remaining(job, prospect.model, prospect.trained, now, load),
         deadline=None if job.deadline is None else job.deadline.timestamp(),
         confidence=job.spec.steering.confidence_percent / 100,
         family=prospect.family,

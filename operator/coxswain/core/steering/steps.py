@@ -1,6 +1,6 @@
 """What a plan changes: for each job its new `steered`, with what changed from what to what and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from coxswain.core.api.job import Steered
@@ -31,6 +31,8 @@ class Step:
     decision: Decision
     candidate: Candidate
     cost: float
+    held: bool = False
+    """Whether it does not start now though it might find room: it would slow down others."""
 
     @property
     def rewrites(self) -> bool:
@@ -50,7 +52,8 @@ def steps_for(situation: Situation, *, seed: int = 0) -> list[Step]:
         prospect = prospects[decision.name]
         steered = scene.choices[decision.name][decision.choice]
         told_by = decision._replace(reason=REASON) if decision.name in scene.explored else decision
-        steps.append(_step(prospect, jobs[prospect], told_by, steered, rank=rank, situation=situation))
+        step = _step(prospect, jobs[prospect], told_by, steered, rank=rank, situation=situation)
+        steps.append(replace(step, held=scene.snapshot.contention > 0 and not decision.starts_now))
     return steps
 
 
