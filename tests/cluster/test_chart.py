@@ -223,6 +223,7 @@ def running(cluster: Cluster, namespace: str, image: Callable[[str], str]) -> It
         yield release
 
 
+@pytest.mark.long
 def test_two_operators_are_ready_one_leads_and_the_other_follows(running: Release) -> None:
     cluster, here = running.cluster, f"--namespace={running.namespace}"
     cluster.kubectl("rollout", "status", here, f"--timeout={WAIT_SECONDS}s", "deployment/coxswain")

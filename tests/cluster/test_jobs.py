@@ -46,9 +46,9 @@ def test_what_only_the_operator_can_refuse_is_held_with_a_sentence_and_few_write
         condition = operating.condition(name, "Admitted")
         assert condition["status"] == "False"
         assert sentence in condition["message"]
-    time.sleep(10)  # what is known of jobs like it may be told once as well
+    time.sleep(5)  # what is known of jobs like it may be told once as well
     settled = len(operating.writes("trainingjobs"))
-    time.sleep(15)
+    time.sleep(12)  # longer than a resync
     assert len(operating.writes("trainingjobs")) == settled
     assert settled <= 8
     operating.apply(job("odd", workload={"network": "mlp", "samples": 100}, suspend=True))
