@@ -260,3 +260,11 @@ def test_a_model_is_small_when_sent_about() -> None:
     sent = pickle.dumps(model)
     assert len(sent) < 100_000
     assert pickle.loads(sent).predict(SETTINGS[0], 3).point == model.predict(SETTINGS[0], 3).point  # noqa: S301
+
+
+@pytest.mark.parametrize("odd", [3.0, 5.0, 8.0])
+def test_one_run_unlike_others_that_agree_to_the_last_digit_widens_bounds_within_reason(odd: float) -> None:
+    """Times by the second agree often; without the odd one there is no spread to measure it by."""
+    runs = [RunRecord({"load": 1.0}, startup, [1.0] * 4) for startup in (4.0, 4.0, 4.0, odd, 4.0, 4.0)]
+    bound = float(fit_durations(runs).predict({"load": 1.0}, 10).quantile(0.95))
+    assert 14.0 < bound < 14.0 + 5 * abs(odd - 4.0)

@@ -122,10 +122,10 @@ def _compete(families: Sequence[Family], sample: Sample) -> dict[str, Tuned]:
 def _put_together(family: Family, tuned: Tuned, sample: Sample, surveyed: Survey) -> FittedModel:
     observations = surveyed.observations
     scale = Scale(str(tuned.setting["scale"]))
-    standardised = surveyed.standardise(scale)
-    standard, calibration = standardised.standard, standardised.calibration()
     rows = sample.rows(scale)
     regressor = sample.fit(family, tuned.setting, tuned.spread)
+    standardised = surveyed.standardise(scale, np.sqrt(regressor.variances(observations.settings).total))
+    standard, calibration = standardised.standard, standardised.calibration()
     first = np.unique(rows.row_of, return_index=True)[1]
     left_out = scale.forward(surveyed.comparison.possible(surveyed.chosen.point))
     own = np.sqrt(regressor.variances(rows.settings).total)

@@ -20,6 +20,10 @@ from coxswain.core.models.scoring import LEVELS, Comparison, Scores, score
 from coxswain.core.models.search import Sample, Tuned, make_sample
 from coxswain.core.models.types import Floats, Ints
 
+LEAST_SPREAD = 0.5
+"""Without a row the others may agree by chance, to the last digit where times are rounded, and a model of them is then
+surprised beyond all measure. It is not thought more sure of itself than so much of what it is with that row."""
+
 Chooser = Callable[[Sample], Mapping[str, Tuned]]
 """Settings and scores of the families that compete on a sample."""
 Progress = Callable[[str], None]
@@ -66,10 +70,14 @@ class Survey:
     chosen: HeldOut
     winners: tuple[str, ...]
 
-    def standardise(self, scale: Scale) -> Standardised:
-        """What the errors of the choice teach about errors to come, on the scale of the model that makes them."""
+    def standardise(self, scale: Scale, full: Floats) -> Standardised:
+        """What the errors of the choice teach about errors to come, on the scale of the model that makes them.
+
+        `full` is the spread that this model expects at the observations, fitted to all of them.
+        """
         residuals = replace(self.chosen, scale=scale).residuals(self.observations, self.comparison)
-        return standardise(self.observations.factors, residuals)
+        least = np.maximum(residuals.own, LEAST_SPREAD * full)
+        return standardise(self.observations.factors, replace(residuals, own=least))
 
     def scores(self, name: str, held_out: HeldOut, confidence: float) -> Scores:
         """How good predictions are; the bounds of each fold are calibrated on the other folds."""
