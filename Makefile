@@ -37,7 +37,7 @@ lint: $(READY) ## ruff, mypy and the one-way dependencies
 unit: $(READY) ## tests that need no cluster
 	@command -v java >/dev/null || $(MAKE) --no-print-directory apt-default-jre-headless  # for Spark
 	@echo "== Unit tests"
-	@pytest --numprocesses=auto --dist=worksteal -m "not long" $(COVERAGE) $(wildcard tests/unit tests/golden)
+	@OMP_NUM_THREADS=1 pytest --numprocesses=auto --dist=worksteal -m "not long" $(COVERAGE) $(wildcard tests/unit tests/golden)
 
 coverage: COVERAGE := --cov=coxswain
 coverage: unit ## the same, and which lines they did not reach

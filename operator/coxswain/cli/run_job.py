@@ -58,8 +58,6 @@ def run_job(job: "TrainingJob", path: Path, claims: "Claims", learn_from: Path |
 
 
 def _choose(job: "TrainingJob", learn_from: Path, limit: float) -> "Choice":
-    from threadpoolctl import threadpool_limits
-
     from coxswain.core.api import parse_experiment
     from coxswain.core.choice import candidates, choose, learn, settings_of
     from coxswain.core.observations import latest
@@ -67,8 +65,7 @@ def _choose(job: "TrainingJob", learn_from: Path, limit: float) -> "Choice":
     experiment = parse_experiment(read_manifest(learn_from)).spec
     allowed = candidates(job.spec.adjust)
     settings = settings_of(job.spec, experiment)
-    with threadpool_limits(1):  # the matrices are small: more threads would only wait for each other
-        lessons = learn(experiment, latest(read_observations(learn_from)))
+    lessons = learn(experiment, latest(read_observations(learn_from)))
     steering = job.spec.steering
     chosen = choose(lessons, settings, allowed, limit, steering.confidence_percent / 100)
     if not chosen.sure and steering.when_infeasible != "RunAnyway":

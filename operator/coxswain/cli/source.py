@@ -62,12 +62,9 @@ class Source:
         Raises:
             InputError: in one sentence that names the file or the option to mend.
         """
-        from threadpoolctl import threadpool_limits
-
         _require_not_negative("--cores", self.cores)
         _require_not_negative("--gpus", self.gpus)
-        with threadpool_limits(1):  # the matrices are small: more threads would only wait for each other
-            return self._in_cluster() if self.jobs is None else self._in_files(self.jobs)
+        return self._in_cluster() if self.jobs is None else self._in_files(self.jobs)
 
     def _in_cluster(self) -> "Situation":
         if self.learn_from is not None or self.node_type is not None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from coxswain.core.models.censoring import impute
 from coxswain.core.models.extrapolation import reach_of
@@ -85,13 +86,14 @@ def _fit(
 ) -> FittedModel:
     rng = np.random.default_rng(seed)
     folds = assign_folds(observations.units, _number_of_folds(observations), rng)
-    surveyed = survey(observations, families, choose, folds=folds, rng=rng, progress=progress, shares=shares)
-    progress("all rows")
-    sample = make_sample(impute(observations), rng, shares=shares)
-    tuned = choose(sample)
-    chosen = min(tuned, key=lambda name: tuned[name].score)
-    family = next(family for family in families if family.name == chosen)
-    return _put_together(family, tuned[chosen], sample, surveyed)
+    with threadpool_limits(1):  # the matrices are small: more threads would only wait for each other
+        surveyed = survey(observations, families, choose, folds=folds, rng=rng, progress=progress, shares=shares)
+        progress("all rows")
+        sample = make_sample(impute(observations), rng, shares=shares)
+        tuned = choose(sample)
+        chosen = min(tuned, key=lambda name: tuned[name].score)
+        family = next(family for family in families if family.name == chosen)
+        return _put_together(family, tuned[chosen], sample, surveyed)
 
 
 def _number_of_folds(observations: Observations) -> int:
