@@ -110,7 +110,7 @@ def _job(name: str, context: Context, epochs: int, limit: float, *, steered: boo
     parameters = {**context.spec.get("parameters", {}), "epochs": epochs}
     adjust = {"adjust": [{"field": "epochs", "min": 1, "max": MOST}]} if steered else {}
     kept = {key: context.spec[key] for key in ("workload", "resources", "engine") if key in context.spec}
-    steering = {"confidencePercent": CONFIDENCE, "mode": "Enabled" if steered else "Disabled"}
+    steering = {"confidencePercent": CONFIDENCE, "mode": "Auto" if steered else "Disabled"}
     deadline = {"within": f"{max(round(limit), 1)}s"}
     return job(name, **kept, parameters=parameters, deadline=deadline, steering=steering, **adjust, **more)
 

@@ -1,11 +1,12 @@
 """The operator as its users meet it: installed by its chart, told what to do with kubectl, seen by what it writes."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +137,19 @@ class Operating:
             "--grace-period=0",
             "--force",
         )
+
+    @contextlib.contextmanager
+    def without_operator(self) -> Iterator[None]:
+        """No operator for as long as this block lasts."""
+        release = self.release
+        scale = ("scale", f"deployment/{release.name}", f"--namespace={release.namespace}")
+        pods = ("pods", f"--namespace={release.namespace}", "--selector=app.kubernetes.io/name=coxswain")
+        self.cluster.kubectl(*scale, "--replicas=0")
+        try:
+            self.until("its end", lambda: not self.cluster.get(*pods))
+            yield
+        finally:
+            self.cluster.kubectl(*scale, "--replicas=1")
 
     def writes(self, resource: str, verbs: tuple[str, ...] = ("create", "update", "patch", "delete")) -> list[Manifest]:
         """What the operator wrote to the objects of a resource in the test's namespace, from the audit log."""

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -37,6 +38,28 @@ def test_a_job_is_started_trained_and_recorded(operating: Operating, workers: in
     assert operating.all("services") == []
     (entry,) = operating.observations()
     assert entry["uid"] == done["metadata"]["uid"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "workload"),
+    [
+        (2, {"network": "mlp", "samples": 400}),
+        (1, {"type": "Ingest", "dataset": "synthetic", "samples": 64, "ingest": {"batches": 2, "repetitions": 2}}),
+    ],
+    ids=["training on two nodes", "reading on one"],
+)
+def test_a_job_of_spark_is_started_and_recorded(
+    operating: Operating, image: Callable[[str], str], nodes: int, workload: dict[str, Any]
+) -> None:
+    image("worker-spark")
+    shape = {"nodes": nodes, "coresPerExecutor": "850m", "memoryPerExecutor": "1Gi"}
+    parameters = {"epochs": 2, "batchSize": 32}
+    operating.apply(job("spark", engine="Spark", workload=workload, parameters=parameters, resources={"spark": shape}))
+    status = operating.until_state("spark", "Succeeded", "Failed")["status"]
+    assert status["state"] == "Succeeded", status
+    assert status["startedParameters"]["nodes"] == nodes
+    assert (status["result"]["epochs"], len(operating.observations())) == (2, 1)
+    operating.until("no helpers", lambda: not operating.all("services") and not operating.all("secrets"))
 
 
 def test_what_only_the_operator_can_refuse_is_held_with_a_sentence_and_few_writes(operating: Operating) -> None:
@@ -118,6 +141,43 @@ def test_what_is_deleted_under_a_running_job_is_tried_again(operating: Operating
     assert len(operating.observations()) == 1
 
 
+def test_a_service_that_is_deleted_under_a_running_job_is_not_missed(operating: Operating, busybox: str) -> None:
+    operating.apply(shell_job("pair", busybox, f"sleep 5; {WORD}", resources={"workers": 2}))
+    operating.until_state("pair", "Running")
+    operating.delete("service", "pair-1")
+    done = operating.until_state("pair", "Succeeded", "Failed")["status"]
+    assert [attempt["reason"] for attempt in done["attempts"]] == ["Succeeded"]
+    assert len(operating.observations()) == 1
+
+
+def test_what_happens_while_no_operator_runs_is_found_by_the_next(operating: Operating, busybox: str) -> None:
+    once = f"if test $COXSWAIN_ATTEMPT = 1; then {SLEEP}; fi; {WORD}"
+    scripts = {"robbed": once, "unwanted": SLEEP, "finished": f"sleep 5; {WORD}"}
+    operating.apply(*(shell_job(name, busybox, script) for name, script in scripts.items()))
+    for name in scripts:
+        operating.until_state(name, "Running")
+    with operating.without_operator():
+        operating.apply(shell_job("waiting", busybox, WORD))
+        operating.delete("job", "robbed-1")
+        # It goes when somebody has looked whether it left a result.
+        operating.delete("trainingjob", "unwanted", "--wait=false")
+        operating.until("the end of one", lambda: operating.get("job", "finished-1")["status"].get("succeeded"))
+    for name in ("robbed", "finished", "waiting"):
+        operating.until_state(name, "Succeeded")
+    operating.until("it is gone", lambda: "unwanted" not in {_name(each) for each in operating.all("trainingjobs")})
+    attempts = operating.get("trainingjob", "robbed")["status"]["attempts"]
+    assert [attempt["reason"] for attempt in attempts] == ["JobMissing", "Succeeded"]
+    assert sorted(entry["job"] for entry in operating.observations()) == ["finished", "robbed", "waiting"]
+    created = [entry["objectRef"]["name"] for entry in operating.writes("jobs", ("create",))]
+    assert sorted(created) == ["finished-1", "robbed-1", "robbed-2", "unwanted-1", "waiting-1"]
+    assert {_name(each) for each in operating.all("jobs")} <= {"finished-1", "robbed-2", "waiting-1"}
+
+
+def _name(manifest: dict[str, Any]) -> str:
+    name: str = manifest["metadata"]["name"]
+    return name
+
+
 def test_a_job_of_its_own_fault_is_not_tried_again(operating: Operating, busybox: str) -> None:
     hungry = "x=a; while true; do x=$x$x; done"
     operating.apply(
@@ -156,6 +216,19 @@ def test_a_job_that_takes_too_long_is_ended(operating: Operating, busybox: str) 
     operating.apply(shell_job("long", busybox, SLEEP, activeDeadlineSeconds=3))
     failed = operating.until_state("long", "Failed")["status"]
     assert [attempt["reason"] for attempt in failed["attempts"]] == ["DeadlineExceeded"]
+
+
+def test_a_job_that_is_to_stop_at_its_deadline_ends_with_the_best_it_has(operating: Operating) -> None:
+    deadline = {"within": "30s", "enforce": "Stop"}
+    endless = {"epochs": 100_000, "batchSize": 100}
+    operating.apply(
+        job("brief", workload=SMALL["workload"], parameters=endless, resources=HALF_A_CORE, deadline=deadline)
+    )
+    status = operating.until_state("brief", "Succeeded", "Failed")["status"]
+    assert (status["state"], status["result"]["outcome"]) == ("Succeeded", "Stopped"), status
+    assert 0 < status["result"]["epochs"] < 100_000
+    assert 0 < status["result"]["accuracy"] <= 1
+    assert len(status["attempts"]) == len(operating.observations()) == 1
 
 
 def test_gpus_are_counted_and_asked_for(operating: Operating, busybox: str, gpus: int) -> None:

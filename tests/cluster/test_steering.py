@@ -104,6 +104,33 @@ def test_applying_a_manifest_again_neither_conflicts_nor_reverts(taught: Operati
         taught.cluster.kubectl(*options, "--field-manager=coxswain-steering", stdin=outside)
 
 
+def test_a_job_that_waits_in_kueue_is_steered_until_kueue_starts_it(taught: Operating, busybox: str) -> None:
+    manifest = timed("queued", busybox, "60s")
+    manifest["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+    taught.apply(manifest)
+
+    def told() -> int:
+        found = [each["spec"]["template"] for each in taught.all("jobs") if each["metadata"]["name"] == "queued-1"]
+        return int(found[0]["metadata"]["annotations"]["coxswain.dev/epochs"]) if found else 60
+
+    taught.until("pods that are told to do less", lambda: told() < 60)
+    waiting = taught.get("trainingjob", "queued")
+    assert (waiting["spec"]["steered"]["epochs"], waiting["status"]["state"]) == (told(), "Pending")
+    assert taught.condition("queued", "Admitted")["reason"] == "WaitsInKueue"
+    assert taught.all("pods", "--selector=coxswain.dev/job=queued") == []
+    # What Kueue does when there is room.
+    patch = json.dumps({"spec": {"suspend": False}})
+    taught.cluster.kubectl(
+        "patch", "job", "queued-1", f"--namespace={taught.namespace}", "--type=merge", f"--patch={patch}"
+    )
+    status = taught.until_state("queued", "Succeeded", "Failed")["status"]
+    assert status["state"] == "Succeeded", status
+    assert status["startedParameters"]["epochs"] == status["result"]["epochs"] == told()
+    assert status["adjustments"][-1]["to"] == told()
+    (job,) = [each for each in taught.writes("jobs", ("create",)) if each["objectRef"]["name"].startswith("queued")]
+    assert job["objectRef"]["name"] == "queued-1"
+
+
 def test_a_dry_run_says_what_it_would_do_and_does_not(taught: Operating, busybox: str) -> None:
     taught.apply(timed("dry", busybox, "15s", steering={"mode": "DryRun"}, parameters={"epochs": 40}))
     told = taught.until("what it would do", lambda: taught.condition("dry", "Steered"))

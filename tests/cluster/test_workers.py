@@ -70,7 +70,8 @@ def test_torch_trains_in_pods_and_processes(train: Train, pods: int, processes: 
     assert [word["terminated"]["exitCode"] for word in training.last_words()] == [0] * pods
 
 
-@pytest.mark.parametrize("nodes", [pytest.param(1, marks=pytest.mark.long), 2])
+@pytest.mark.long
+@pytest.mark.parametrize("nodes", [1, 2])
 def test_spark_trains_on_nodes(spark: Train, nodes: int) -> None:
     parameters = QUICK if nodes == 1 else TOGETHER
     training = spark(nodes, workload=WORKLOAD, parameters=parameters)
@@ -85,7 +86,8 @@ def test_spark_trains_on_nodes(spark: Train, nodes: int) -> None:
     assert f'job_uid="{result["jobUid"]}"' in metrics
 
 
-@pytest.mark.parametrize("nodes", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("nodes", [1, 2])
 def test_spark_reads_on_nodes(spark: Train, nodes: int) -> None:
     ingest = {"format": "TFRecord", "batches": 2, "repetitions": 50, "partitions": 2}
     workload = {"type": "Ingest", "dataset": "synthetic", "samples": 64, "ingest": ingest}

@@ -15,7 +15,6 @@ from coxswain.core.jobs.view import FINALIZER, Advice, Child, Job, Outlook, Pod,
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.manifests import Attempt, batch_job, needs_service, secret, service
 from coxswain.core.manifests.attempt import ATTEMPT_LABEL, JOB_LABEL, KUEUE_LABEL
-from coxswain.core.workloads import problem_of
 from coxswain.shell.cache import Cache, Key
 from coxswain.shell.cluster import BATCH_JOBS, EVENTS, JOBS, NODES, PODS, SECRETS, SERVICES, Cluster, Manifest, Resource
 from coxswain.shell.errors import AlreadyExists, Unavailable
@@ -79,7 +78,7 @@ class Jobs:
         attempt = job.status.attempt
         now = datetime.now(UTC)
         if attempt is None:
-            invalid = None if job.problem else problem_of(job.spec)
+            invalid = None if job.problem else job.refusal
             outlook = None if job.problem or job.status.finished else self._outlook(job, now)
             return Snapshot(
                 job,
@@ -104,7 +103,9 @@ class Jobs:
         waited = (now - attempt.start_time).total_seconds()
         if child and not child.ended and len(mine) < job.pod_count and waited > _CREATION_SECONDS:
             complaints = await self._complaints(child, job.namespace)
-        return Snapshot(job, now, child, mine, complaints, self._progress(job.uid), self._outlook(job, now))
+        # A job that waits in Kueue is still planned.
+        advice = self._advice(key) if job.status.started_parameters is None else None
+        return Snapshot(job, now, child, mine, complaints, self._progress(job.uid), self._outlook(job, now), advice)
 
     async def _read_pods(self, job: Job, attempt: int) -> None:
         """See the pods of an attempt that has ended as they are now: the watch may still lag its Job's."""

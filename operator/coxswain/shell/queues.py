@@ -87,7 +87,7 @@ class Queues:
                 waiting = {key: current[key] for key in current.keys() - unsettled if self._may_start(current[key])}
                 ranked = [replace(_waiting(job), rank=self._steering.rank(key)) for key, job in waiting.items()]
                 outcome = admit(ranked, capacity, now)
-            changed = set(planned)
+            changed = {*planned, *await self._steer_in_kueue(jobs, name, now)}
             for said, found in ((self._never, outcome.never), (self._crowded, outcome.crowded)):
                 changed |= {key for key in waiting if said.get(key) != found.get(key)}
                 for key in waiting:
@@ -116,6 +116,13 @@ class Queues:
         return await self._steering.plan(
             name, waiting, running, planning.Capacity(round(1000 * max(cores, 0)), int(gpus))
         )
+
+    async def _steer_in_kueue(self, jobs: Sequence[Job], name: str, now: datetime) -> Sequence[Key]:
+        """Steer those that Kueue starts, as if it did so just before they are looked at again."""
+        waiting = [job for job in jobs if job.waits_in_kueue and job.spec.queue_name == name]
+        begin = now + timedelta(seconds=self._settings.resync_seconds)
+        changed, _ = await self._steering.plan_apart(f"{name} in Kueue", waiting, begin)
+        return changed
 
     def _again(self, jobs: Mapping[Key, Job]) -> dict[Key, Job]:
         """The jobs as they are now that some may have been rewritten."""

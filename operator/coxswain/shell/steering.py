@@ -17,6 +17,7 @@ from coxswain.core.jobs.foreseen import unrecorded
 from coxswain.core.jobs.parameters import steered_to
 from coxswain.core.jobs.view import Advice, Job, Trained
 from coxswain.core.planning.values import Capacity
+from coxswain.core.steering.predictions import need_of
 from coxswain.core.steering.scene import Prospect, Situation
 from coxswain.core.steering.steps import Step, steps_for
 from coxswain.shell.cache import Cache, Key
@@ -81,19 +82,25 @@ class Steering:
     ) -> tuple[list[Key], set[Key]]:
         """Plan a queue; gives the jobs of which something new is said, and those that changed under our hands."""
         now = datetime.now(UTC)
+        prospects, others = (tuple(self._prospect(job) for job in jobs) for jobs in (waiting, running))
+        situation = Situation(prospects, others, capacity, now, self._prices, self._ended(queue))
+        return await self._follow(queue, waiting, [situation])
+
+    async def plan_apart(self, name: str, waiting: Sequence[Job], begin: datetime) -> tuple[list[Key], set[Key]]:
+        """The same for jobs that start when somebody else says so, each as if it began at that time; none waits."""
+        situations = [
+            Situation((self._prospect(job),), (), need_of(job.effective), begin, self._prices) for job in waiting
+        ]
+        return await self._follow(name, waiting, situations)
+
+    async def _follow(
+        self, queue: str, waiting: Sequence[Job], situations: Sequence[Situation]
+    ) -> tuple[list[Key], set[Key]]:
         if not waiting:
             self._said.pop(queue, None)
             return [], set()
-        situation = Situation(
-            tuple(self._prospect(job) for job in waiting),
-            tuple(self._prospect(job) for job in running),
-            capacity,
-            now,
-            self._prices,
-            self._ended(queue),
-        )
         # It may take a second where thousands wait, and the loop must go on meanwhile.
-        steps = await asyncio.to_thread(steps_for, situation)
+        steps = await asyncio.to_thread(lambda: [step for each in situations for step in steps_for(each)])
         before = self._said.get(queue, {})
         # Known before anything is written: whoever sees a rewritten job finds here why.
         said = self._said[queue] = {_key(step.job): step for step in steps}

@@ -325,3 +325,22 @@ def test_a_job_in_kueue_is_handed_over_and_fixed_only_when_kueue_starts_it() -> 
     # What its pods were told when Kueue started it, whatever was planned meanwhile.
     assert (begun_there.started_parameters["epochs"], begun_there.started_parameters["batchSize"]) == (7, 32)
     assert not any(isinstance(each, actions.TakeDown) for each in decide(seen(waiting, child=held)).actions)
+
+
+def test_a_job_in_kueue_is_steered_while_it_waits_there_but_not_in_what_kueue_has_counted() -> None:
+    epochs = {"field": "epochs", "min": 1, "max": 9}
+    change = Adjusted(time=NOON, field="epochs", before=9, to=4, reason="in time with 4.")
+    asked = job(metadata=KUEUE, parameters={"epochs": 9}, adjust=[epochs], steered={"epochs": 4})
+    entered = next_job(asked, decide(seen(asked)))
+    handed = next_job(entered, decide(seen(entered)))
+    assert handed.waits_in_kueue
+    assert not handed.waits
+    decision = decide(seen(handed, child=child(uid="child1", suspend=True), advice=Advice(adjusted=(change,))))
+    (retarget,) = decision.actions
+    assert isinstance(retarget, actions.Retarget)
+    assert ("coxswain.dev/epochs", "4") in retarget.annotations
+    assert [(each.field, each.to) for each in decision.status.adjustments] == [("epochs", 4)]
+    fewer = job(metadata=KUEUE, adjust=[{"field": "workers", "values": [1, 2]}])
+    assert fewer.refusal is not None
+    assert "workers cannot be adjusted" in fewer.refusal
+    assert not fewer.waits_in_kueue

@@ -14,7 +14,7 @@ from coxswain.shell.errors import Conflict
 from coxswain.shell.events import Recorder
 from coxswain.shell.metrics import Metrics
 from coxswain.shell.steering import FIELD_MANAGER, Steering
-from tests.unit.forecasts.making import job
+from tests.unit.forecasts.making import NOON, job
 from tests.unit.steering.making import EPOCHS, taught
 
 ONE_CORE = Capacity(1000)
@@ -138,3 +138,22 @@ def test_a_hundred_jobs_are_written_once_each_in_one_pass() -> None:
     assert sorted(names) == sorted(store.objects)
     planned(cache, each)
     assert len(store.applied) == 100
+
+
+def test_jobs_that_somebody_else_starts_are_planned_each_by_itself() -> None:
+    store, cache = Jobs(), Cache()
+    far, near = ({"at": f"2026-01-01T12:{minute}:00Z"} for minute in ("10", "02"))
+    for name, deadline in (("ample", far), ("tight", near), ("late", near)):
+        asked = job(name, parameters={"epochs": 30}, adjust=[EPOCHS], deadline=deadline)
+        cache.put(JOBS, store.put(dict(asked.manifest)))
+    each = steering(store, cache)
+    waiting = sorted(cache.jobs(), key=lambda found: found.name)
+    changed, unsettled = asyncio.run(each.plan_apart("default in Kueue", waiting, NOON))
+    assert (len(changed), unsettled) == (3, set())
+    chosen = {name: found["spec"]["steered"]["epochs"] for name, found in store.objects.items()}
+    # Neither of the two that are due soon leaves the other less time.
+    assert chosen["late"] == chosen["tight"] < chosen["ample"] == 40
+    assert {(wait := each.wait(("here", name))) and wait.high for name in chosen} == {0.0}
+    # Once they are gone, nothing is said of them any more.
+    asyncio.run(each.plan_apart("default in Kueue", [], NOON))
+    assert each.advice(("here", "tight")) is None

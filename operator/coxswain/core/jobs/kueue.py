@@ -5,7 +5,7 @@ it, those are fixed by the API server itself: what they say then is what the job
 `suspend` of such a Job is Kueue's and is never written again.
 """
 
-from coxswain.core.api.status import ADMITTED, Attempt
+from coxswain.core.api.status import ADMITTED, Attempt, JobStatus
 from coxswain.core.jobs.actions import Retarget
 from coxswain.core.jobs.decision import Decision, Note
 from coxswain.core.jobs.foreseen import with_issued
@@ -16,24 +16,26 @@ from coxswain.core.manifests.environment import annotation, variables
 WAITS = "WaitsInKueue"
 
 
-def enter(seen: Snapshot) -> Decision:
-    """Hand a job over to Kueue."""
+def enter(seen: Snapshot, said: JobStatus) -> Decision:
+    """Hand a job over to Kueue; `said` is what else there is to say of it."""
     job = seen.job
     number = job.status.attempts[-1].number + 1 if job.status.attempts else 1
     attempt = Attempt(number=number, job_name=f"{job.name}-{number}", start_time=seen.now)
-    status = job.status.model_copy(update={"state": "Pending", "attempts": (*job.status.attempts, attempt)})
-    status = status.having(ADMITTED, "False", WAITS, "Kueue decides when it starts.", now=seen.now)
-    return Decision(status, notes=(Note(WAITS, "it is handed over to Kueue."),))
+    status = said.model_copy(update={"attempts": (*job.status.attempts, attempt)})
+    return Decision(_waits(status, seen), notes=(Note(WAITS, "it is handed over to Kueue."),))
 
 
-def wait(seen: Snapshot, child: Child) -> Decision:
+def wait(seen: Snapshot, child: Child, said: JobStatus) -> Decision:
     """A job that waits in Kueue: keep what its pods will be told up to date."""
     wanted = {annotation(name): value for name, value in variables(seen.job.effective).items()}
     told = child.template_annotations
     differs = {name: value for name, value in wanted.items() if told.get(name) != value}
     actions = (Retarget(seen.job.status.attempts[-1].job_name, tuple(sorted(differs.items()))),) if differs else ()
-    status = seen.job.status.model_copy(update={"state": "Pending"})
-    return Decision(status.having(ADMITTED, "False", WAITS, "Kueue decides when it starts.", now=seen.now), actions)
+    return Decision(_waits(said, seen), actions)
+
+
+def _waits(status: JobStatus, seen: Snapshot) -> JobStatus:
+    return with_issued(status, seen).having(ADMITTED, "False", WAITS, "Kueue decides when it starts.", now=seen.now)
 
 
 def started(seen: Snapshot, child: Child) -> Decision:

@@ -127,7 +127,7 @@ def _under_way(seen: Snapshot) -> Decision | None:  # noqa: PLR0911 - one for ea
             return _back_to_the_queue(seen, attempt.reason, attempt.message or "the attempt was taken down.")
         return _ended(seen, verdict)
     if seen.job.in_kueue and seen.job.status.started_parameters is None:
-        return kueue.wait(seen, child) if child.suspended else kueue.started(seen, child)
+        return kueue.wait(seen, child, _said(seen, "Pending")) if child.suspended else kueue.started(seen, child)
     if child.suspended:
         return _taken_down(seen, pods_left=child.pods_left)
     if seen.job.spec.suspend:
@@ -271,7 +271,7 @@ def _hopeless(seen: Snapshot) -> Decision | None:
 def _waiting(seen: Snapshot) -> Decision:
     job = seen.job
     if job.in_kueue:
-        return kueue.enter(seen)
+        return kueue.enter(seen, _said(seen, "Pending"))
     status = with_issued(_said(seen, "Pending"), seen)
     if status.condition(SUSPENDED):
         status = status.having(SUSPENDED, "False", "Resumed", "it may run.", now=seen.now)

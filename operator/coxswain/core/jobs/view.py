@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from coxswain.core.api import parse_job
-from coxswain.core.api.job import JobSpec
+from coxswain.core.api.job import SPARK_ONLY, TORCH_ONLY, JobSpec
 from coxswain.core.api.objects import Object
 from coxswain.core.api.status import Adjusted, Attempt, Forecast, Issued, JobStatus, parse_job_status, parse_time
 from coxswain.core.demand import demand_of
@@ -116,8 +116,26 @@ class Job(Object):
     @property
     def waits(self) -> bool:
         """Whether it would start if there were room: it can run, and nobody but the operator decides when."""
-        over = self.deleting or self.status.finished or self.status.attempt
-        return not (over or self.problem or self.in_kueue or self.spec.suspend or problem_of(self.spec))
+        return self._able and not self.in_kueue and self.status.attempt is None
+
+    @property
+    def waits_in_kueue(self) -> bool:
+        """Whether Kueue has yet to start it: until then it can be steered."""
+        return self._able and self.in_kueue and self.status.started_parameters is None
+
+    @property
+    def _able(self) -> bool:
+        return not (
+            self.deleting or self.status.finished or self.problem or self.spec.suspend or self.refusal is not None
+        )
+
+    @property
+    def refusal(self) -> str | None:
+        """What only the operator knows to be wrong with its spec."""
+        counted = [each.field for each in self.spec.adjust or () if each.field in TORCH_ONLY | SPARK_ONLY]
+        if self.in_kueue and counted:
+            return f"Kueue counts what a job needs when it comes, so {counted[0]} cannot be adjusted; leave it out."
+        return problem_of(self.spec)
 
 
 @dataclass(frozen=True)
