@@ -51,9 +51,10 @@ test-long: $(READY) ## the tests that take minutes each: more shapes of workers,
 	@if test "$$(uname)-$$(id -u)-$${COXSWAIN_TEST_KUBECONFIG:-}" = Linux-0-; then $(CLUSTER) build; fi
 	@pytest -m long tests
 
-examples: $(READY) ## every example on a local cluster, with its table (some two hours; NAMES="demo courier" takes a part)
+TOGETHER ?= 1
+examples: $(READY) ## every example on a local cluster, with its table (some two hours; NAMES="demo courier" takes a part, TOGETHER=2 half as long)
 	@$(CLUSTER) build
-	@$(BIN)/python -m tests.cluster.examples $(NAMES)
+	@$(BIN)/python -m tests.cluster.examples --together $(TOGETHER) $(NAMES)
 
 cluster: $(READY) ## start a Kubernetes on this machine (Linux, root); prints the KUBECONFIG to export
 	@$(CLUSTER) up

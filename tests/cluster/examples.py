@@ -1,15 +1,18 @@
-"""Every example on a real cluster, one after the other, with what each gives as a table: `make examples`.
+"""Every example on a real cluster, with what each gives as a table: `make examples`.
 
-    python -m tests.cluster.examples [NAME …]       # names of files in examples/, all unless told
+    python -m tests.cluster.examples [--together N] [NAME …]       # names of files in examples/, all unless told
 
-Progress goes to standard error, the tables (Markdown) to standard output. One that fails is said, and the next begins;
-the exit code tells whether all were well.
+They run one after the other, so that nothing but their own jobs slows them down, or N at a time where only their end
+matters. Progress goes to standard error, the tables (Markdown) to standard output. One that fails is said, and the next
+begins; the exit code tells whether all were well.
 """
 
+import argparse
 import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,14 +30,19 @@ LOOK_EVERY_SECONDS = 2.0
 PATIENCE_SECONDS = 5400.0
 
 
-def main(names: Sequence[str]) -> int:
-    """Run the examples of these names; 1 if any did not succeed."""
+def main(names: Sequence[str], together: int) -> int:
+    """Run the examples of these names, so many at a time; 1 if any did not succeed."""
     paths = [FOLDER / f"{name.removesuffix('.yaml')}.yaml" for name in names] or sorted(FOLDER.glob("*.yaml"))
     if unknown := [path.name for path in paths if not path.exists()]:
         sys.stderr.write(f"There is no example {', '.join(unknown)}; they are in {FOLDER.name}/.\n")
         return 2
     with operator_alone("worker-torch", "worker-spark") as release:
-        well = [_run(release, path) for path in paths]
+        with ThreadPoolExecutor(together) as pool:
+            well = []
+            for ended in as_completed(pool.submit(_run, release, path) for path in paths):
+                succeeded, told = ended.result()
+                print(told, flush=True)
+                well.append(succeeded)
     print(f"\n{sum(well)} of {len(well)} examples succeeded.")
     return 0 if all(well) else 1
 
@@ -55,18 +63,17 @@ def operator_alone(*workers: str) -> Iterator[helm.Release]:
             yield release
 
 
-def _run(release: helm.Release, path: Path) -> bool:
-    """Apply the objects of one example one after the other, and tell what came out."""
-    print(f"\n### {path.name}", flush=True)
-    well = True
+def _run(release: helm.Release, path: Path) -> tuple[bool, str]:
+    """Apply the objects of one example one after the other; whether all succeeded, and what came out."""
+    well, told = True, [f"\n### {path.name}"]
     with release.cluster.namespace() as namespace:
         operating = Operating(release, namespace)
         for manifest in yaml.safe_load_all(path.read_text()):
             operating.apply(manifest)
             done = followed(operating, manifest)
             well &= done["status"].get("state") == "Succeeded"
-            _tell(done)
-    return well
+            told += _told(done)
+    return well, "\n".join(told)
 
 
 def followed(operating: Operating, manifest: Mapping[str, Any]) -> Manifest:
@@ -86,20 +93,20 @@ def followed(operating: Operating, manifest: Mapping[str, Any]) -> Manifest:
         time.sleep(LOOK_EVERY_SECONDS)
 
 
-def _tell(done: Manifest) -> None:
+def _told(done: Manifest) -> list[str]:
+    """What came of one object, as lines of Markdown."""
     status = done["status"]
     began, ended = (datetime.fromisoformat(status[key]) for key in ("startTime", "completionTime"))
-    took = (ended - began).total_seconds()
-    print(f"\n**{done['metadata']['name']}**: {status['state']} in {took / 60:.1f} minutes", end="")
+    took = f"\n**{done['metadata']['name']}**: {status['state']} in {(ended - began).total_seconds() / 60:.1f} minutes"
     if done["kind"] == "TrainingJob":
-        result = status.get("result", {})
-        print(f"; epochs {status['columns'].get('epochs')}, accuracy {result.get('accuracy')}.\n", flush=True)
-        return
+        return [f"{took}; epochs {status['columns'].get('epochs')}, accuracy {status['result'].get('accuracy')}."]
     counts = status["counts"]
-    print(f"; {counts['succeeded']} of {counts['total']} runs succeeded, {counts['failed']} failed.\n")
+    lines = [f"{took}; {counts['succeeded']} of {counts['total']} runs succeeded, {counts['failed']} failed."]
+    if search := status.get("search"):
+        lines.append(f"\n{search['message']}")
     if status.get("effects"):
         fits = {fit["response"]: fit.get("r2") for fit in status.get("fits", ())}
-        print("| response | R² | term | % of variation | p |\n|---|---|---|---|---|")
+        lines += ["", "| response | R² | term | % of variation | p |", "|---|---|---|---|---|"]
         for effect in status["effects"]:
             r2, p = fits.get(effect["response"]), effect.get("p")
             cells = (
@@ -109,8 +116,8 @@ def _tell(done: Manifest) -> None:
                 f"{effect['percent']:.1f}",
                 "" if p is None else f"{p:.2g}",
             )
-            print(f"| {' | '.join(cells)} |")
-    sys.stdout.flush()
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def say(line: str) -> None:
@@ -120,4 +127,8 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="examples", description="Run examples on a local cluster.")
+    parser.add_argument("names", nargs="*", help="names of files in examples/; all unless told")
+    parser.add_argument("--together", type=int, default=1, help="how many at a time")
+    options = parser.parse_args()
+    sys.exit(main(options.names, options.together))
