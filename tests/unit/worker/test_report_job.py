@@ -56,6 +56,10 @@ def test_two_lines_are_enough(tmp_path: Path) -> None:
         ("raise OSError(28, 'No space left', '/out/x')", ExitCode.USER_ERROR, "DiskFull", "while writing /out/x"),
         ("raise ConnectionResetError('gone')", ExitCode.INFRASTRUCTURE, "Unreachable", "a connection broke: gone."),
         ("job.epoch(loss=float('nan'))", ExitCode.USER_ERROR, "Diverged", "training diverged in epoch 1"),
+        ("job.epoch(accuracy=float('nan'))", ExitCode.USER_ERROR, "BadParameter", "accuracy of epoch 1 is nan; report"),
+        ("job.epoch(seconds=float('inf'))", ExitCode.USER_ERROR, "BadParameter", "seconds of epoch 1 is inf; report"),
+        ("job.epoch(samples=float('nan'))", ExitCode.USER_ERROR, "BadParameter", "samples of epoch 1 is nan; report"),
+        ("job.describe(score=float('nan'))", ExitCode.USER_ERROR, "BadParameter", "score is nan; describe a job by"),
         ("raise SystemExit(3)", ExitCode.USER_ERROR, "Error", "SystemExit: 3"),
         (
             "raise report.Failure(report.Reason.PEER_LOST, 'my peer left')",
@@ -72,6 +76,20 @@ def test_a_script_that_fails_says_why_and_whether_to_try_again(
     assert (ended, words["state"], words["reason"]) == (code, "failed", reason)
     assert sentence in words["message"]
     assert errors.strip().splitlines()[-1] == f"{reason}: {words['message']}"
+
+
+def test_a_script_that_fails_on_a_figure_keeps_the_epochs_before_it(tmp_path: Path) -> None:
+    code, words, _ = script(tmp_path, "job.epoch(accuracy=0.5)\njob.epoch(training_accuracy=float('nan'))")
+    assert (code, words["reason"], words["epochs"]) == (ExitCode.USER_ERROR, "BadParameter", 1)
+    assert words["result"] == {"epoch": 1, "accuracy": 0.5}
+
+
+def test_figures_of_numpy_s_own_types_are_figures_too(tmp_path: Path) -> None:
+    body = (
+        "import numpy as np\njob.epoch(loss=np.float32(1), accuracy=np.float32(0.5), seconds=np.float32(2), samples=8)"
+    )
+    code, words, _ = script(tmp_path, body)
+    assert (code, words["state"], words["samplesPerSecond"]) == (0, "succeeded", 4.0)
 
 
 def test_an_unforeseen_error_leaves_its_traceback_and_a_foreseen_one_does_not(tmp_path: Path) -> None:

@@ -48,3 +48,11 @@ def test_an_epoch_whose_loss_is_no_number_cannot_be_made(loss: float) -> None:
     with pytest.raises(Failure, match="training diverged in epoch 4") as diverged:
         Epoch(4, 1.0, loss=loss)
     assert diverged.value.reason is Reason.DIVERGED
+
+
+@pytest.mark.parametrize("name", ["seconds", "validation_seconds", "accuracy", "training_accuracy"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_an_epoch_with_any_figure_that_is_no_number_cannot_be_made(name: str, value: float) -> None:
+    with pytest.raises(Failure, match=f"^{name} of epoch 4 is -?(nan|inf); report a finite number") as refused:
+        Epoch(**{"epoch": 4, "seconds": 1.0, name: value})  # type: ignore[arg-type]
+    assert refused.value.reason is Reason.BAD_PARAMETER

@@ -75,6 +75,7 @@ class Job:
 
     def describe(self, versions: Mapping[str, str] | None = None, **facts: Any) -> None:
         """Add facts, and versions of what the job ran on, to the termination message."""
+        message.require_json(facts)
         self._facts.update(facts)
         self._versions.update(versions or {})
 
@@ -94,6 +95,7 @@ class Job:
 
     def record(self, row: Epoch, samples: int | None = None) -> None:
         """Take a finished epoch into the history and the metrics."""
+        message.require_number(f"samples of epoch {row.epoch}", samples)
         if self._startup_seconds is None:
             self._startup_seconds = time.time() - self._began - row.seconds
             self._metrics.startup(self._startup_seconds)
@@ -118,7 +120,7 @@ class Job:
         since the last epoch was recorded; a script that validates at length should pass its training time.
         """
         now = time.perf_counter()
-        taken = now - self._epoch_began if seconds is None else seconds
+        taken = now - self._epoch_began if seconds is None else float(seconds)
         number = self.history[-1].epoch + 1 if self.history else 1
         self.record(
             Epoch(

@@ -19,7 +19,8 @@ _SENTENCE_LIMIT = 1000  # bytes
 class Epoch:
     """One epoch as it went: seconds of training alone, then validation, which takes its own time.
 
-    A loss that is no number any more means that training has diverged: such an epoch cannot be made.
+    A loss that is no number any more means that training has diverged: such an epoch cannot be made. Nor can one with
+    any other figure that is none, because JSON has no word for it and the message must be written whatever happens.
     """
 
     epoch: int
@@ -36,11 +37,30 @@ class Epoch:
                 Reason.DIVERGED,
                 f"training diverged in epoch {self.epoch}: the loss is no longer a finite number; lower learningRate.",
             )
+        for name in ("seconds", "validation_seconds", "accuracy", "training_accuracy"):
+            require_number(f"{name} of epoch {self.epoch}", getattr(self, name))
 
     def summary(self) -> dict[str, float]:
         """The epoch in two or three figures."""
         values = {"epoch": self.epoch, "loss": _short(self.loss), "accuracy": _short(self.accuracy)}
         return {name: value for name, value in values.items() if value is not None}
+
+
+def require_number(what: str, value: float | None) -> None:
+    """Refuse what a script reports as a figure but is none, at the moment it does so."""
+    if value is not None and not math.isfinite(value):
+        raise Failure(Reason.BAD_PARAMETER, f"{what} is {value}; report a finite number, or leave it out.")
+
+
+def require_json(facts: Mapping[str, Any]) -> None:
+    """Refuse facts that the message could not hold, at the moment they are told."""
+    for name, value in facts.items():
+        try:
+            _encode({name: value})
+        except (TypeError, ValueError):
+            raise Failure(
+                Reason.BAD_PARAMETER, f"{name} is {value!r}; describe a job by text and finite numbers."
+            ) from None
 
 
 def compose(facts: Mapping[str, Any], epochs: Sequence[Epoch], limit: int = MESSAGE_LIMIT) -> str:
