@@ -5,9 +5,11 @@ defect of ours and keeps its traceback.
 """
 
 import sys
+from typing import Annotated
 
 import typer
 
+from coxswain import __version__
 from coxswain.cli.analyze import analyze
 from coxswain.cli.backtest import backtest
 from coxswain.cli.design import design
@@ -30,8 +32,19 @@ app = typer.Typer(
 )
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cox {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version and end.")
+    ] = False,
+) -> None:
     """Design, run and analyse training experiments; forecast and steer training jobs."""
 
 

@@ -249,4 +249,4 @@ def _like(path: Path | None, node_type: str) -> "Like | None":
         if node_type:
             raise InputError("--node-type is for tables that need --like; an exported one says itself where it ran.")
         return None
-    return Like.of(parse(read_manifest(path, "TrainingJob", "TrainingExperiment")), node_type)
+    return Like.of(parse(read_manifest(path, "TrainingJob", "TrainingExperiment", nameable=False)), node_type)

@@ -6,20 +6,21 @@ from typing import Any
 from coxswain.core.errors import InputError
 
 
-def read_manifest(path: Path, *kinds: str, name: str | None = None) -> Any:
+def read_manifest(path: Path, *kinds: str, name: str | None = None, nameable: bool = True) -> Any:
     """The one document of these kinds, and of this name if one is given, in a YAML file.
+
+    Several are told apart by --name, if the command has it (`nameable`).
 
     Raises:
         InputError: in one sentence, if there is no such file, it is no YAML, or it has none or several of them.
     """
     found = [document for document in documents(path) if isinstance(document, dict) and document.get("kind") in kinds]
     if name is not None:
-        found = [document for document in found if (document.get("metadata") or {}).get("name") == name]
+        found = [document for document in found if _name(document) == name]
     if len(found) != 1:
         of_name = "" if name is None else f" with the name {name}"
-        raise InputError(
-            f"{path} has {len(found) or 'no'} documents of kind {' or '.join(kinds)}{of_name}; give a file with one."
-        )
+        choose = "choose one by --name" if found and name is None and nameable else "give a file with one"
+        raise InputError(f"{path} has {len(found) or 'no'} documents of kind {' or '.join(kinds)}{of_name}; {choose}.")
     return found[0]
 
 
@@ -41,6 +42,11 @@ def documents(path: Path) -> list[Any]:
         raise InputError(f"{path} is not text in UTF-8; give a YAML file.") from None
     except yaml.YAMLError as error:
         raise InputError(f"{path} is not YAML ({_where(error)}); correct it.") from None
+
+
+def _name(document: dict[str, Any]) -> Any:
+    metadata = document.get("metadata")
+    return metadata.get("name") if isinstance(metadata, dict) else None
 
 
 def _where(error: Exception) -> str:

@@ -60,7 +60,9 @@ def run(
     claims = _claims(claim)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if manifest["kind"] == "TrainingJob":
-        job = parse_job(manifest if deadline is None else _due(manifest, deadline))
+        job = parse_job(manifest)
+        if deadline is not None:
+            job = parse_job(_due(manifest, deadline))
         run_job(job, out or DEFAULT_FOLDER / job.name, claims, learn_from, output)
     elif deadline is not None or learn_from is not None:
         raise InputError("--deadline and --from are for a TrainingJob; this is a TrainingExperiment.")
@@ -83,7 +85,7 @@ def _claims(given: Sequence[str] | None) -> dict[str, Path]:
 
 
 def _due(manifest: dict[str, Any], within: str) -> dict[str, Any]:
-    """The manifest of a job with another deadline."""
-    spec = manifest.get("spec") or {}
+    """The manifest of a job, which is known to be one, with another deadline."""
+    spec = manifest["spec"]
     before = {field: value for field, value in (spec.get("deadline") or {}).items() if field != "at"}
     return {**manifest, "spec": {**spec, "deadline": {**before, "within": within}}}

@@ -272,6 +272,24 @@ def test_a_deadline_that_makes_no_sense_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ({**job_spec(), "deadline": "15m"}, "cox: spec.deadline"),
+        ([job_spec()], "cox: spec"),
+        (None, "cox: spec"),
+    ],
+)
+def test_another_deadline_does_not_mend_a_job_that_is_none(
+    cox: Cox, tmp_path: Path, spec: object, sentence: str
+) -> None:
+    file = write(tmp_path / "job.yaml", {**job(), "spec": spec})
+    code, printed, told = cox(file, "--out", tmp_path / "out", "--deadline", "60s")
+    assert (code, printed) == (2, "")
+    assert told.startswith(sentence)
+    assert len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
     ("spec", "arguments", "sentence"),
     [
         ({"suspend": True}, [], "suspend is true"),
@@ -302,7 +320,9 @@ def test_what_cannot_be_run_is_refused_in_a_sentence(
 def test_one_of_several_is_chosen_by_name(cox: Cox, tmp_path: Path) -> None:
     other = {**job(), "metadata": {"name": "other"}}
     file = write(tmp_path / "two.yaml", job(), other)
-    assert cox(file, "--out", tmp_path / "out")[0] == 2
+    code, _, told = cox(file, "--out", tmp_path / "out")
+    assert code == 2
+    assert "has 2 documents of kind TrainingExperiment or TrainingJob; choose one by --name." in told
     code, _, told = cox(file, "--out", tmp_path / "out", "--name", "other")
     assert code == 0
     assert "✓ other" in told
