@@ -36,13 +36,12 @@ def main(names: Sequence[str], together: int) -> int:
     if unknown := [path.name for path in paths if not path.exists()]:
         sys.stderr.write(f"There is no example {', '.join(unknown)}; they are in {FOLDER.name}/.\n")
         return 2
-    with operator_alone("worker-torch", "worker-spark") as release:
-        with ThreadPoolExecutor(together) as pool:
-            well = []
-            for ended in as_completed(pool.submit(_run, release, path) for path in paths):
-                succeeded, told = ended.result()
-                print(told, flush=True)
-                well.append(succeeded)
+    well = []
+    with operator_alone("worker-torch", "worker-spark") as release, ThreadPoolExecutor(together) as pool:
+        for ended in as_completed([pool.submit(_run, release, path) for path in paths]):
+            succeeded, told = ended.result()
+            print(told, flush=True)
+            well.append(succeeded)
     print(f"\n{sum(well)} of {len(well)} examples succeeded.")
     return 0 if all(well) else 1
 

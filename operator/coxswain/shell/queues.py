@@ -85,7 +85,10 @@ class Queues:
                 planned, unsettled = await self._plan(list(waiting.values()), jobs, name, capacity)
                 current = self._again(waiting)
                 waiting = {key: current[key] for key in current.keys() - unsettled if self._may_start(current[key])}
-                ranked = [replace(_waiting(job), rank=self._steering.rank(key)) for key, job in waiting.items()]
+                ranked = [
+                    replace(_waiting(job), rank=self._steering.rank(key), starts_now=self._steering.starts_now(key))
+                    for key, job in waiting.items()
+                ]
                 outcome = admit(ranked, capacity, now)
             changed = {*planned, *await self._steer_in_kueue(jobs, name, now)}
             for said, found in ((self._never, outcome.never), (self._crowded, outcome.crowded)):
@@ -131,7 +134,7 @@ class Queues:
     def _may_start(self, job: Job) -> bool:
         """Whether enough is known of a job, it harms nobody, and if it is late it should run all the same."""
         key = (job.namespace, job.name)
-        if self._cold(job) or self._steering.holds(key):
+        if self._cold(job) or self._steering.holds(key) or self._steering.awaits_lessons(job):
             return False
         advice = self._steering.advice(key)
         return advice is None or advice.attainable is not False or job.spec.steering.when_infeasible == "RunAnyway"

@@ -69,6 +69,20 @@ class Steering:
         step = self._step(key)
         return step is not None and step.held
 
+    def starts_now(self, key: Key) -> bool:
+        """Whether a job starts now by the last plan."""
+        step = self._step(key)
+        return step is not None and step.decision.starts_now
+
+    def awaits_lessons(self, job: Job) -> bool:
+        """Whether it is not known yet what runs like it have taught, and it should not start or end without that.
+
+        So it is for a moment after every start of the operator, and for the first job of a family.
+        """
+        steering = job.spec.steering
+        matters = (job.spec.adjust and steering.mode != "Disabled") or steering.when_infeasible != "RunAnyway"
+        return bool(matters) and not job.begun and self._model(self._family(job)) is None
+
     def rank(self, key: Key) -> int | None:
         """A job's place in the last plan."""
         step = self._step(key)
@@ -122,13 +136,26 @@ class Steering:
             elif key not in before or _differs(before[key], step):
                 changed.append(key)
         seen = {key: known for key, known in self._seen.items() if self._cache.get(JOBS, key) is not None}
-        self._seen = seen | {_key(job): self._known(job) for job in waiting if _key(job) not in unsettled}
+        settled = [job for job in waiting if _key(job) not in unsettled and self._model(self._family(job)) is not None]
+        self._seen = seen | {_key(job): self._known(job) for job in settled}
         return changed, unsettled
 
     def _prospect(self, job: Job) -> Prospect:
         family = self._family(job)
-        news = self._seen.get(_key(job)) != self._known(job)
-        return Prospect(job, family, self._model(family), self._progress(job.uid), news)
+        model = self._model(family)
+        return Prospect(job, family, model, self._progress(job.uid), self._is_news(job, model))
+
+    def _is_news(self, job: Job, model: FamilyModel | None) -> bool:
+        """Whether a run has been observed, or something else been asked for, since a job was last steered.
+
+        What was seen of it is only in memory: for a while after a start the times of its last adjustment and of the
+        last run that was learned from tell.
+        """
+        if _key(job) in self._seen:
+            return self._seen[_key(job)] != self._known(job)
+        if not job.status.adjustments or model is None or model.knows is None:
+            return not job.status.adjustments
+        return model.knows > job.status.adjustments[-1].time
 
     def _ended(self, queue: str) -> tuple[Job, ...]:
         """The finished jobs of a queue that are still there."""
@@ -154,8 +181,9 @@ class Steering:
         except (Conflict, NotFound):
             return False
         except Refused as error:
+            # Whatever the server has against it, the job can run as it is.
             about(job.manifest).warning("could not be steered: %s", error)
-            return False
+            return True
         self._cache.put(JOBS, written)
         for each in step.advice.adjusted:
             self._metrics.adjustments.labels(each.field).inc()

@@ -55,6 +55,19 @@ def test_a_wide_job_lets_others_pass_for_a_while_and_then_no_more() -> None:
     assert again == NOON + PATIENCE - timedelta(seconds=1)
 
 
+def test_behind_a_reservation_starts_whom_the_plan_has_fill_it() -> None:
+    wide = waiting("wide", 4, age=PATIENCE.total_seconds(), rank=0)
+    filler, other = waiting("filler", 1, rank=1, starts_now=True), waiting("other", 1, rank=2)
+    assert started([wide, other, filler], Capacity(4, None, held_cores=2)) == ["filler"]
+
+
+def test_a_job_that_pods_of_others_leave_no_room_holds_nobody_up() -> None:
+    nodes = (node("full", 4, 1, zone="x"), node("free", 4, zone="y"))
+    crowded = waiting("crowded", 4, age=9999, node_selector={"zone": "x"})
+    capacity = Capacity(None, None, nodes=nodes, beside=nodes)
+    assert started([crowded, waiting("fine", 2)], capacity) == ["fine"]
+
+
 def test_every_pod_needs_a_node_with_room() -> None:
     two_by_two = Capacity(None, None, nodes=(node("a", 2), node("b", 2)))
     assert started([waiting("pair", 2, pods=2)], two_by_two) == ["pair"]

@@ -344,3 +344,10 @@ def test_a_job_in_kueue_is_steered_while_it_waits_there_but_not_in_what_kueue_ha
     assert fewer.refusal is not None
     assert "workers cannot be adjusted" in fewer.refusal
     assert not fewer.waits_in_kueue
+
+
+def test_a_deadline_that_has_passed_is_told_though_nothing_can_be_forecast() -> None:
+    passed = decide(seen(job(deadline={"within": "30s"}), 31)).status.condition("DeadlineAttainable")
+    assert passed
+    assert (passed.status, passed.reason) == ("False", "Passed")
+    assert decide(seen(job(deadline={"within": "30s"}), 29)).status.condition("DeadlineAttainable") is None

@@ -1,16 +1,19 @@
 """Rewriting on the cluster: written once, by a manager of its own, and never over what somebody has just edited."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from coxswain.core.api.status import Adjusted
 from coxswain.core.cost import Prices
+from coxswain.core.forecasts.learning import FamilyModel
 from coxswain.core.jobs.life import decide
 from coxswain.core.jobs.view import Snapshot
 from coxswain.core.planning.values import Capacity
 from coxswain.shell.cache import Cache
 from coxswain.shell.cluster import JOBS, Cluster, Manifest
-from coxswain.shell.errors import Conflict
+from coxswain.shell.errors import Conflict, Refused
 from coxswain.shell.events import Recorder
 from coxswain.shell.metrics import Metrics
 from coxswain.shell.steering import FIELD_MANAGER, Steering
@@ -54,7 +57,7 @@ def asking(name: str, epochs: int = 40) -> Manifest:
     return dict(job(name, parameters={"epochs": epochs}, adjust=[EPOCHS], deadline=deadline).manifest)
 
 
-def steering(store: Jobs, cache: Cache) -> Steering:
+def steering(store: Jobs, cache: Cache, model: Callable[[], FamilyModel | None] = taught) -> Steering:
     cluster = cast("Cluster", store)
     return Steering(
         cluster,
@@ -63,7 +66,7 @@ def steering(store: Jobs, cache: Cache) -> Steering:
         Metrics(),
         Prices(),
         family=lambda _: "family",
-        model=lambda _: taught(),
+        model=lambda _: model(),
         progress=lambda _: None,
     )
 
@@ -138,6 +141,37 @@ def test_a_hundred_jobs_are_written_once_each_in_one_pass() -> None:
     assert sorted(names) == sorted(store.objects)
     planned(cache, each)
     assert len(store.applied) == 100
+
+
+def test_an_operator_that_has_just_started_waits_for_the_models_and_takes_nothing_for_news() -> None:
+    store, cache = Jobs(), Cache()
+    models: list[FamilyModel] = []
+    each = steering(store, cache, lambda: models[0] if models else None)
+    fresh = job("fresh", adjust=[EPOCHS], deadline=FAR)
+    plain, strict = job("plain", deadline=FAR), job("strict", steering={"whenInfeasible": "Fail"})
+    assert [each.awaits_lessons(one) for one in (fresh, plain, strict)] == [True, False, True]
+    assert not each.awaits_lessons(job("off", adjust=[EPOCHS], steering={"mode": "Disabled"}))
+    # It was given 12 epochs after the last run had ended; 40 would be better, but nothing has been observed since.
+    steered = {"parameters": {"epochs": 20}, "adjust": [EPOCHS], "deadline": FAR, "steered": {"epochs": 12}}
+    change = Adjusted(time=datetime.now(UTC), field="epochs", before=20, to=12, reason="that was best.")
+    known = job("known", **steered)
+    status = known.status.model_copy(update={"adjustments": (change,)})
+    cache.put(JOBS, store.put({**known.manifest, "status": status.render()}))
+    planned(cache, each)
+    models.append(taught())
+    planned(cache, each)
+    assert store.applied == []
+    assert not each.awaits_lessons(fresh)
+
+
+def test_what_the_server_refuses_does_not_keep_a_job_from_starting() -> None:
+    class Strict(Jobs):
+        async def apply(self, *_: Any, **__: Any) -> Manifest:
+            raise Refused(422, "steered cannot change once the job has started")
+
+    store, cache = Strict(), Cache()
+    cache.put(JOBS, store.put(asking("late")))
+    assert planned(cache, steering(store, cache))[1] == set()
 
 
 def test_jobs_that_somebody_else_starts_are_planned_each_by_itself() -> None:

@@ -1,6 +1,7 @@
 """Jobs, and a family that has taught what they take, for tests of steering."""
 
 from dataclasses import replace
+from datetime import datetime
 from functools import cache
 
 import numpy as np
@@ -36,6 +37,6 @@ def taught() -> FamilyModel:
     return learn([entry(number, 2 + number % 11, (32, 64, 128)[number % 3]) for number in range(24)])
 
 
-def steps(*jobs: Job, cores: int = 1000, model: FamilyModel | None = None) -> list[Step]:
+def steps(*jobs: Job, cores: int = 1000, model: FamilyModel | None = None, now: datetime = NOON) -> list[Step]:
     prospects = tuple(Prospect(each, "family", model or taught()) for each in jobs)
-    return steps_for(Situation(prospects, (), Capacity(cores), NOON, Prices(core_hour=1.0)))
+    return steps_for(Situation(prospects, (), Capacity(cores), now, Prices(core_hour=1.0)))

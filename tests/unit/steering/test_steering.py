@@ -5,12 +5,16 @@ from datetime import timedelta
 import pytest
 
 from coxswain.core.api.status import Forecast, Interval
+from coxswain.core.cost import Prices
 from coxswain.core.forecasts.learning import FamilyModel
 from coxswain.core.forecasts.outlook import outlook
 from coxswain.core.jobs.foreseen import is_news
 from coxswain.core.jobs.life import start
 from coxswain.core.jobs.view import Job, Trained
+from coxswain.core.planning.values import Capacity
 from coxswain.core.steering.choices import MOST_CHOICES, choices_of, values_of
+from coxswain.core.steering.scene import Prospect, Situation
+from coxswain.core.steering.steps import steps_for
 from tests.unit.forecasts.making import NOON, PER_EPOCH, STARTUP, job
 from tests.unit.steering.making import EPOCHS, steps, taught
 
@@ -142,3 +146,33 @@ def test_a_forecast_is_told_again_only_when_it_moved() -> None:
     assert is_news(at(100, 90), at(110, 90), NOON)
     assert is_news(at(100, 90), at(100, 93), NOON)
     assert is_news(None, at(100, 90), NOON)
+
+
+def test_a_job_that_was_started_before_goes_on_with_what_it_was_given() -> None:
+    given = {"parameters": {"epochs": 40}, "adjust": [EPOCHS], "deadline": {"within": "60s"}, "steered": {"epochs": 9}}
+    began = start(job(**given), NOON)
+    ended = began.attempts[-1].model_copy(update={"completion_time": NOON + timedelta(seconds=50), "reason": "Evicted"})
+    again = Job({**job(**given).manifest, "status": began.model_copy(update={"attempts": (ended,)}).render()})
+    assert again.waits
+    (step,) = steps(again, now=NOON + timedelta(seconds=55))
+    # There is no time left for anything, but the API server lets nobody change it any more.
+    assert (step.rewrites, step.advice.adjusted, step.advice.attainable) == (False, (), False)
+    off = {**given, "steering": {"mode": "Disabled"}}
+    (step,) = steps(Job({**job(**off).manifest, "status": again.status.render()}))
+    assert not step.rewrites
+
+
+@pytest.mark.parametrize("model", [None, FamilyModel(2)])
+def test_no_job_is_given_up_by_a_guess(model: FamilyModel | None) -> None:
+    asked = job(deadline={"within": "60s"}, adjust=[EPOCHS], steering={"whenInfeasible": "Fail"})
+    (step,) = steps_for(Situation((Prospect(asked, "family", model),), (), Capacity(1000), NOON, Prices()))
+    assert (step.advice.attainable, step.advice.remedy, step.rewrites) == (None, None, False)
+    assert step.decision.starts_now
+
+
+def test_what_was_started_is_what_counts_whatever_the_spec_says_since() -> None:
+    given = {"parameters": {"epochs": 40}, "adjust": [EPOCHS], "steered": {"epochs": 9}}
+    began = start(job(**given), NOON)
+    changed = Job({**job(**{**given, "steered": {"epochs": 3}}).manifest, "status": began.render()})
+    assert changed.effective.parameters.epochs == 9
+    assert changed.effective.resources == changed.spec.resources

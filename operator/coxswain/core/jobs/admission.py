@@ -35,6 +35,8 @@ class Waiting:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     rank: int | None = None
     """Its place in the plan, once it has one."""
+    starts_now: bool = False
+    """Whether the plan has it start now, whoever waits before it."""
 
     @property
     def order(self) -> Any:
@@ -172,9 +174,12 @@ def admit(waiting: Sequence[Waiting], capacity: Capacity, now: datetime) -> Admi
     never: dict[tuple[str, str], str] = {}
     crowded: dict[tuple[str, str], str] = {}
     again: list[datetime] = []
+    reserved = False
     for job in sorted(waiting, key=lambda each: each.order):
         if reason := capacity.never(job):
             never[job.key] = reason
+            continue
+        if reserved and not job.starts_now:
             continue
         if job.not_before is not None and job.not_before > now:
             again.append(job.not_before)
@@ -185,10 +190,12 @@ def admit(waiting: Sequence[Waiting], capacity: Capacity, now: datetime) -> Admi
             capacity = left
             continue
         if reason := capacity.crowded(job):
+            # It waits for others to leave; to hold back jobs of ours would not help it.
             crowded[job.key] = reason
-        if now >= job.created + PATIENCE:
-            break
-        again.append(job.created + PATIENCE)
+        elif now >= job.created + PATIENCE:
+            reserved = True
+        else:
+            again.append(job.created + PATIENCE)
     return Admission(tuple(start), never, crowded, min(again, default=None))
 
 

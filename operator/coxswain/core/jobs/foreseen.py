@@ -21,10 +21,12 @@ MOST_ADJUSTMENTS = 20
 _NOT_BY_THE_LAST_PLAN = "found so: an operator wrote it that ended before it could say why, or somebody else did."
 # A forecast is news when it moves by this share of what is left, or the chance by so many points.
 _NEWS_SHARE, _NEWS_SECONDS, _NEWS_POINTS = 0.05, 2.0, 2.0
+_ASKED = "are asked for."
 
 
 def with_outlook(status: JobStatus, seen: Snapshot) -> JobStatus:
     """The status with the newest forecast, if it differs enough from the one that was told."""
+    status = _with_passed(status, seen)
     told = seen.outlook
     if told is None:
         return status
@@ -32,10 +34,12 @@ def with_outlook(status: JobStatus, seen: Snapshot) -> JobStatus:
         status = status.model_copy(update={"forecast": None})
         return status.having(MODEL_READY, "False", told.reason, told.message, now=seen.now)
     status = status.having(MODEL_READY, "True", told.reason, told.message, now=seen.now)
-    if not is_news(status.forecast, told.forecast, seen.now):
-        return status
-    status = status.model_copy(update={"forecast": told.forecast})
-    return _with_chance(status, told.forecast, seen)
+    if is_news(status.forecast, told.forecast, seen.now):
+        status = status.model_copy(update={"forecast": told.forecast})
+        return _with_chance(status, told.forecast, seen)
+    if status.forecast is not None and _lacks_remedy(status, seen):
+        return _with_chance(status, status.forecast, seen)
+    return status
 
 
 def with_issued(status: JobStatus, seen: Snapshot, *, starts: bool = False) -> JobStatus:
@@ -99,16 +103,28 @@ def is_news(before: Forecast | None, after: Forecast, now: datetime) -> bool:
 
 def _with_chance(status: JobStatus, forecast: Forecast, seen: Snapshot) -> JobStatus:
     deadline, chance = seen.job.deadline, forecast.chance_percent
-    if deadline is None or chance is None:
+    if deadline is None or chance is None or deadline <= seen.now:
         return status
-    if deadline <= seen.now:
-        message = "the deadline has passed."
-        return status.having(DEADLINE_ATTAINABLE, "False", "Passed", message, now=seen.now)
     wanted = seen.job.spec.steering.confidence_percent
-    message = f"the chance to meet it is {chance:.0f} %, {wanted} % are asked for."
+    message = f"the chance to meet it is {chance:.0f} %, {wanted} % {_ASKED}"
     if seen.advice is not None and seen.advice.remedy and chance < wanted:
         message = f"{message} {seen.advice.remedy}"
     if chance >= wanted:
         return status.having(DEADLINE_ATTAINABLE, "True", "Attainable", message, now=seen.now)
     reason = "AtRisk" if chance >= 1 else "Infeasible"
     return status.having(DEADLINE_ATTAINABLE, "False", reason, message, now=seen.now)
+
+
+def _with_passed(status: JobStatus, seen: Snapshot) -> JobStatus:
+    """A deadline that has passed is told whether or not anything can be forecast."""
+    deadline = None if seen.job.problem else seen.job.deadline
+    if deadline is None or deadline > seen.now:
+        return status
+    return status.having(DEADLINE_ATTAINABLE, "False", "Passed", "the deadline has passed.", now=seen.now)
+
+
+def _lacks_remedy(status: JobStatus, seen: Snapshot) -> bool:
+    """Whether the plan knows what would do, and the condition that should name it was written before."""
+    told = status.condition(DEADLINE_ATTAINABLE)
+    remedy = seen.advice.remedy if seen.advice else None
+    return bool(remedy) and told is not None and told.status == "False" and told.message.endswith(_ASKED)

@@ -34,6 +34,12 @@ def effective(spec: JobSpec) -> JobSpec:
     return spec.model_copy(update={"parameters": parameters, "resources": resources})
 
 
+def as_started(spec: JobSpec, started: Mapping[str, Any]) -> JobSpec:
+    """The job as it was started, whatever has been written into its spec since: what was fixed then stands."""
+    fixed = {field: started[field] for field in asked_for(spec) if field in started}
+    return effective(spec.model_copy(update={"steered": Steered.model_validate(fixed, strict=False)}))
+
+
 def asked_for(spec: JobSpec) -> dict[str, float]:
     """The fields that can be steered, by their names in the API, as a spec has them."""
     parameters, resources = spec.parameters, spec.resources

@@ -14,7 +14,7 @@ from coxswain.core.api.status import Adjusted, Attempt, Forecast, Issued, JobSta
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Level
-from coxswain.core.jobs.parameters import effective
+from coxswain.core.jobs.parameters import as_started, effective
 from coxswain.core.manifests.attempt import ATTEMPT_LABEL, KUEUE_LABEL
 from coxswain.core.workloads import problem_of
 
@@ -82,12 +82,18 @@ class Job(Object):
     @cached_property
     def effective(self) -> JobSpec:
         """The job as it would start, or as it was started."""
-        return effective(self.spec)
+        started = self.status.started_parameters
+        return effective(self.spec) if started is None else as_started(self.spec, started)
 
     @cached_property
     def status(self) -> JobStatus:
         """What has been said about it so far."""
         return parse_job_status(self.manifest)
+
+    @property
+    def begun(self) -> bool:
+        """Whether an attempt has been started, so that what it runs with is fixed."""
+        return self.status.started_parameters is not None
 
     @property
     def deadline(self) -> datetime | None:
@@ -121,7 +127,7 @@ class Job(Object):
     @property
     def waits_in_kueue(self) -> bool:
         """Whether Kueue has yet to start it: until then it can be steered."""
-        return self._able and self.in_kueue and self.status.started_parameters is None
+        return self._able and self.in_kueue and not self.begun
 
     @property
     def _able(self) -> bool:

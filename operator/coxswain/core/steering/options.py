@@ -49,10 +49,17 @@ class Options:
         return promise_level([each.times for each in tried], values, self.confidence) or strictest(self.confidence)
 
 
-def options_of(spec: JobSpec, model: FamilyModel | None, load: float, prices: Prices) -> Options:
-    """The settings of a job, `load` being how many jobs run at the same time."""
+def options_of(
+    spec: JobSpec, model: FamilyModel | None, load: float, prices: Prices, *, fixed: bool = False
+) -> Options:
+    """The settings of a job, `load` being how many jobs run at the same time.
+
+    One that is `fixed` has been started before: whatever it was given then, the next attempt goes on with that.
+    """
     known = model is not None and model.durations is not None
-    if spec.steering.mode == "Disabled" or not spec.adjust:
+    if fixed:
+        steers, kept = False, spec.steered
+    elif spec.steering.mode == "Disabled" or not spec.adjust:
         steers, kept = False, None
     else:
         steers, kept = known, None if known else spec.steered

@@ -29,7 +29,7 @@ def _would_do(
 ) -> list[Alternative]:
     """Of each field the value that differs least and would do, the cheapest first."""
     model = prospect.model
-    if pending.deadline is None or model is None or model.durations is None:
+    if pending.deadline is None:
         return []
     within = pending.deadline - situation.now.timestamp()
     found: list[tuple[float, Alternative]] = []

@@ -39,6 +39,11 @@ class Prospect:
     news: bool = True
 
     @property
+    def known(self) -> bool:
+        """Whether its family has taught how long it takes; what is said without that is a guess."""
+        return self.model is not None and self.model.durations is not None
+
+    @property
     def name(self) -> str:
         """What the planner calls it."""
         return f"{self.job.namespace}/{self.job.name}"
@@ -78,7 +83,10 @@ def scene_of(situation: Situation) -> Scene:
     # Where it is known, the planner itself sees who else runs when a job starts; else times are those beside what runs.
     load = 1.0 if slow_down else situation.load
     load_of_running = float(len(situation.running)) if slow_down else situation.load
-    found = {each.name: options_of(each.job.spec, each.model, load, situation.prices) for each in situation.waiting}
+    found = {
+        each.name: options_of(each.job.spec, each.model, load, situation.prices, fixed=each.job.begun)
+        for each in situation.waiting
+    }
     explored = {each.name: _explored(each, found[each.name], situation) for each in situation.waiting}
     options = found | {name: own for name, own in explored.items() if own}
     pending = tuple(_pending(each, options[each.name]) for each in situation.waiting)
@@ -119,7 +127,8 @@ def _pending(prospect: Prospect, options: Options) -> Pending:
         deadline=None if job.deadline is None else job.deadline.timestamp(),
         confidence=options.confidence,
         level=options.level if job.deadline else None,
-        when_infeasible=Infeasible(steering.when_infeasible),
+        # Nobody is given up by a guess.
+        when_infeasible=Infeasible(steering.when_infeasible) if prospect.known else Infeasible.RUN_ANYWAY,
         family=prospect.family,
     )
 

@@ -39,7 +39,7 @@ class Step:
         """Whether `spec.steered` is to be written."""
         mode = self.job.spec.steering.mode
         wanted = None if mode == "Disabled" else self.steered
-        return mode != "DryRun" and wanted != self.job.spec.steered
+        return mode != "DryRun" and wanted != self.job.spec.steered and not self.job.begun
 
 
 def steps_for(situation: Situation, *, seed: int = 0) -> list[Step]:
@@ -81,14 +81,17 @@ def _step(
         )
         for field, before, after in _changes(job, steered)
     )
-    remedy = remedy_of(prospect, pending, decision, steered, situation)
+    attainable, remedy = None, None
+    if prospect.known:
+        attainable = decision.attainable
+        remedy = remedy_of(prospect, pending, decision, steered, situation)
     spec = effective(job.spec.model_copy(update={"steered": steered}))
     return Step(
         job=job,
         rank=rank,
         steered=steered,
         wait=_wait(decision),
-        advice=Advice(adjusted, decision.attainable, reason, remedy),
+        advice=Advice(adjusted, attainable, reason, remedy),
         decision=decision,
         candidate=candidate,
         cost=cost_of(spec, candidate.times, situation.prices),
