@@ -323,8 +323,8 @@ EXPERIMENT_CASES = (
         "a response that is not measured",
         MINIMAL_EXPERIMENT,
         {"analysis": {"responses": [{"name": "joy"}]}},
-        "a response without an expression must be one of duration, accuracy, loss, samplesPerSecond, startup, wait "
-        "and money",
+        "a response without an expression must be one of duration, accuracy, loss, samplesPerSecond, "
+        "imagesWrittenPerSecond, startup, wait and money",
         {"analysis": {"responses": [{"name": "joy", "expression": "1 / loss"}]}},
     ),
     Case(

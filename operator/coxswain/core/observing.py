@@ -31,6 +31,7 @@ def observe(
         "accuracy": result.get("accuracy"),
         "loss": result.get("loss"),
         "samplesPerSecond": word.get("samplesPerSecond"),
+        "imagesWrittenPerSecond": word.get("imagesWrittenPerSecond"),
         "wait": wait,
     }
     return Observation(

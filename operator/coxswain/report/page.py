@@ -170,7 +170,7 @@ def _learning(observations: Sequence[Observation]) -> Iterable[Markup]:
 
 
 def _runs(observations: Sequence[Observation]) -> Markup:
-    shown = ("duration", "accuracy", "loss", "samplesPerSecond", "startup", "wait")
+    shown = ("duration", "accuracy", "loss", "samplesPerSecond", "imagesWrittenPerSecond", "startup", "wait")
     responses = [name for name in shown if any(name in each.responses for each in observations)]
     factors = list(observations[0].settings) if observations else []
     rows = [

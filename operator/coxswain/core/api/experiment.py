@@ -11,7 +11,16 @@ from coxswain.core.api.job import JobSpec
 from coxswain.core.api.values import Model, ObjectName, Seconds, Seed, Ttl, distinct
 from coxswain.core.factors import letters
 
-MEASURED_RESPONSES = ("duration", "accuracy", "loss", "samplesPerSecond", "startup", "wait", "money")
+MEASURED_RESPONSES = (
+    "duration",
+    "accuracy",
+    "loss",
+    "samplesPerSecond",
+    "imagesWrittenPerSecond",
+    "startup",
+    "wait",
+    "money",
+)
 
 
 class TemplateMetadata(Model):
