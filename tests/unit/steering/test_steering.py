@@ -1,6 +1,7 @@
 """From a family's observations to what its waiting jobs should run with."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -149,7 +150,12 @@ def test_a_forecast_is_told_again_only_when_it_moved() -> None:
 
 
 def test_a_job_that_was_started_before_goes_on_with_what_it_was_given() -> None:
-    given = {"parameters": {"epochs": 40}, "adjust": [EPOCHS], "deadline": {"within": "60s"}, "steered": {"epochs": 9}}
+    given: dict[str, Any] = {
+        "parameters": {"epochs": 40},
+        "adjust": [EPOCHS],
+        "deadline": {"within": "60s"},
+        "steered": {"epochs": 9},
+    }
     began = start(job(**given), NOON)
     ended = began.attempts[-1].model_copy(update={"completion_time": NOON + timedelta(seconds=50), "reason": "Evicted"})
     again = Job({**job(**given).manifest, "status": began.model_copy(update={"attempts": (ended,)}).render()})
@@ -171,7 +177,7 @@ def test_no_job_is_given_up_by_a_guess(model: FamilyModel | None) -> None:
 
 
 def test_what_was_started_is_what_counts_whatever_the_spec_says_since() -> None:
-    given = {"parameters": {"epochs": 40}, "adjust": [EPOCHS], "steered": {"epochs": 9}}
+    given: dict[str, Any] = {"parameters": {"epochs": 40}, "adjust": [EPOCHS], "steered": {"epochs": 9}}
     began = start(job(**given), NOON)
     changed = Job({**job(**{**given, "steered": {"epochs": 3}}).manifest, "status": began.render()})
     assert changed.effective.parameters.epochs == 9
