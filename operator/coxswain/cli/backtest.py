@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from coxswain.core.baselines import QueuedResult, Result
 
 COLUMNS = ("name", "met", "met_of_feasible", "promised", "kept_of_promised", "kept_error", "accuracy", "gain")
-QUEUED = (
-    *("name", "met", "promised", "kept_of_promised", "kept_error", "accuracy", "gain"),
-    *("mean_wait", "longest_wait", "wait_bounds_held"),
-)
+QUEUED = (*COLUMNS, "mean_wait", "longest_wait", "wait_bounds_held")
 SERVED = "coxswain and the oracle plan all that wait together; the others choose as jobs come and serve them in turn."
 
 

@@ -197,4 +197,5 @@ def test_the_command_lets_jobs_wait_for_each_other(tmp_path: Path) -> None:
     assert (document["arrivals"], document["servers"], document["jobs"]) == ("poisson:0.9", 2, 18)
     assert [each["name"] for each in document["policies"]] == ["minimum", "random"]
     assert all(each["longest_wait"] >= each["mean_wait"] >= 0 for each in document["policies"])
+    assert all(each["met_of_feasible"] >= each["met"] for each in document["policies"])
     assert isinstance(CliRunner().invoke(app, [*arguments, "--servers", "0"]).exception, InputError)

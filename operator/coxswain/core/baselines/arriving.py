@@ -59,6 +59,8 @@ class QueuedResult:
     name: str
     jobs: int
     met: float
+    met_of_feasible: float | None
+    """Of the jobs that some candidate could have met if nobody else had come."""
     promised: float
     kept_of_promised: float | None
     kept_error: float | None
@@ -178,12 +180,14 @@ def _result(name: str, queue: Sequence[_Job], served: Sequence[Served], worth: M
     waits = np.array([each.starts - job.ours.comes for job, each in zip(queue, served, strict=True)])
     told = np.array([np.nan if each.told_wait is None else each.told_wait for each in served])
     contexts = np.array([job.context.number for job in queue])
+    possible = np.array([job.ours.seconds.min() <= job.ours.due - job.ours.comes for job in queue])
     known = np.isfinite(told)
     kept = met[promised]
     return QueuedResult(
         name=name,
         jobs=len(queue),
         met=float(met.mean()),
+        met_of_feasible=float(met[possible].mean()) if possible.any() else None,
         promised=float(promised.mean()),
         kept_of_promised=float(kept.mean()) if len(kept) else None,
         kept_error=clustered_error(kept, contexts[promised]) if len(kept) else None,
