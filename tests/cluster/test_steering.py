@@ -82,6 +82,20 @@ def test_a_waiting_job_is_rewritten_so_that_it_is_done_in_time(taught: Operating
     assert adjustments[-1]["finishAfter"] <= status["deadlineTime"]
 
 
+def test_a_steered_job_whose_pod_is_lost_goes_on_with_what_it_was_given(taught: Operating, busybox: str) -> None:
+    taught.apply(timed("unlucky", busybox, "25s"))
+    chosen = taught.until_state("unlucky", "Running")["spec"]["steered"]["epochs"]
+    (pod,) = taught.all("pods", "--selector=coxswain.dev/job=unlucky")
+    taught.delete("pod", pod["metadata"]["name"], "--grace-period=0", "--force")
+    # The next attempt comes too late for its deadline, and even the least would: nothing of it may change, and it runs.
+    done = taught.until_state("unlucky", "Succeeded", "Failed")
+    status = done["status"]
+    assert (status["state"], len(status["attempts"])) == ("Succeeded", 2), status
+    assert done["spec"]["steered"]["epochs"] == status["startedParameters"]["epochs"] == chosen
+    assert status["result"]["epochs"] == chosen
+    assert taught.condition("unlucky", "DeadlineAttainable")["reason"] == "Passed"
+
+
 def test_applying_a_manifest_again_neither_conflicts_nor_reverts(taught: Operating, busybox: str) -> None:
     manifest = timed("again", busybox, "5m", suspend=True, steered=None)
     del manifest["spec"]["steered"]
