@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from coxswain.core.api.status import ADMITTED
+from coxswain.core.cost import Prices
 from coxswain.core.experiments.life import Decision, decide
 from coxswain.core.experiments.plan import plan_course, plan_design
 from coxswain.core.experiments.view import Experiment, Snapshot
@@ -48,6 +50,7 @@ class World:
         self.jobs: dict[str, Job] = {}
         self.entries: dict[str, Entry] = {}
         self.results = False
+        self.prices = Prices(core_hour=0.1)
 
     def look(self) -> Decision:
         experiment = Experiment(self.manifest)
@@ -55,7 +58,7 @@ class World:
             plan = plan_course(experiment.parsed, self.entries, self.jobs.values())
         else:
             plan = plan_design(experiment.parsed)
-        decision = decide(Snapshot(experiment, self.now, plan, self.entries, self.jobs, self.results))
+        decision = decide(Snapshot(experiment, self.now, plan, self.entries, self.jobs, self.results, self.prices))
         self.manifest = {**self.manifest, "status": decision.status.render()}
         for each in decision.create:
             created = {"uid": each["metadata"]["name"], "creationTimestamp": "2026-01-01T12:00:00Z"}
@@ -67,6 +70,13 @@ class World:
         """The look that fixes the design, and the first that creates runs."""
         assert self.look().create == ()
         return self.look()
+
+    def hold(self, name: str, reason: str, message: str) -> None:
+        job = self.jobs[name]
+        status = job.status.model_copy(update={"state": "Held"}).having(
+            ADMITTED, "False", reason, message, now=self.now
+        )
+        self.jobs[name] = Job({**job.manifest, "status": status.render()})
 
     def end(self, name: str, state: str = SUCCEEDED, money: float = 0.0, duration: float = 1.0) -> None:
         job = self.jobs.pop(name)
@@ -224,6 +234,73 @@ def test_a_job_that_the_last_run_lacks_is_created() -> None:
     world.end("study-row0-0")
     del world.jobs["study-row1-0-2"]  # as if the operator had ended before it came to this one
     assert [each["metadata"]["name"] for each in world.look().create] == ["study-row1-0-2"]
+
+
+@pytest.mark.parametrize("ends", ["failures", "budget", "suspended"])
+def test_a_job_that_a_run_lacks_is_created_also_when_no_further_run_is(ends: str) -> None:
+    concurrency = {"name": "jobs", "field": "concurrency", "levels": [1, 2, 3]}
+    world = World(factors=[concurrency], parallelism=2, maxFailedRuns=0, budget={"cost": 5})
+    world.begin()
+    failed, money = (FAILED, 0.0) if ends == "failures" else (SUCCEEDED, 6.0 if ends == "budget" else 0.0)
+    world.manifest["spec"]["suspend"] = ends == "suspended"
+    world.end("study-row0-0", failed, money)
+    del world.jobs["study-row1-0-1"]  # somebody deleted it
+    assert [each["metadata"]["name"] for each in world.look().create] == ["study-row1-0-1"]
+    if ends != "suspended":
+        world.end("study-row1-0-0")
+        world.end("study-row1-0-1")
+        world.look()
+        assert world.look().status.finished
+
+
+def test_a_budget_that_ends_before_anything_was_observed_ends_it_and_that_is_said() -> None:
+    world = World(suspend=True, budget={"duration": "1h"})
+    world.begin()
+    world.now += timedelta(hours=1)
+    over = world.look()
+    complete = over.status.condition("Complete")
+    assert complete
+    assert (over.status.state, over.analyse, complete.reason) == ("Succeeded", False, "BudgetSpent")
+    assert complete.message == "the time of the budget is over; 4 of 4 runs are left undone."
+
+
+def test_which_run_is_held_and_why_is_said_until_none_is() -> None:
+    world = World(parallelism=2)
+    world.begin()
+    assert world.look().status.condition("Held") is None
+    world.hold("study-row0-0", "TooLarge", "it needs 64 cores; the queue has 4.")
+    held = world.look().status.condition("Held")
+    assert held
+    assert (held.status, held.reason) == ("True", "TooLarge")
+    assert held.message == "run study-row0-0 is held (TooLarge): it needs 64 cores; the queue has 4."
+    world.hold("study-row1-0", "Infeasible", "it cannot meet its deadline.")
+    held = world.look().status.condition("Held")
+    assert held
+    assert held.message.endswith("the queue has 4. 2 runs are held in all.")
+    world.end("study-row0-0")
+    world.end("study-row1-0")
+    held = world.look().status.condition("Held")
+    assert held
+    assert (held.status, held.message) == ("False", "no run is held.")
+
+
+def test_a_budget_of_money_says_what_is_spent_and_that_nothing_is_without_prices() -> None:
+    assert World().look().status.condition("BudgetCounted") is None
+    world = World(budget={"cost": 5})
+    world.begin()
+    world.end("study-row0-0", money=1.25)
+    counted = world.look().status.condition("BudgetCounted")
+    assert counted
+    assert (counted.status, counted.message) == ("True", "1.25 of the budget of 5 is spent.")
+    # A price of what no run holds is as good as none.
+    for prices in (Prices(), Prices(gpu_hour=2.0)):
+        world.prices = prices
+        counted = world.look().status.condition("BudgetCounted")
+        assert counted
+        assert (counted.status, counted.reason) == ("False", "NoPrices")
+        assert "set prices.coreHour, prices.gibHour or prices.gpuHour" in counted.message
+    world.manifest["spec"]["budget"] = {"duration": "1h"}
+    assert world.look().status.condition("BudgetCounted") is None
 
 
 def test_a_row_that_makes_no_job_is_refused_before_anything_runs() -> None:

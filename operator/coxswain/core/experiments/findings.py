@@ -90,7 +90,8 @@ def _effects(result: Result) -> list[Effect]:
         return []
     found = document(result.analysis)
     sizes = {each["term"]: each.get("effect") for each in found["coefficients"]}
-    rows = [row for row in found["anova"] if row["term"] in set(found["terms"]) and row["percent"] is not None]
+    effects = {term.name for term in result.analysis.fit.matrix.terms if term != result.analysis.fit.block}
+    rows = [row for row in found["anova"] if row["term"] in effects and row["percent"] is not None]
     rows.sort(key=lambda row: -row["percent"])
     return [
         Effect(

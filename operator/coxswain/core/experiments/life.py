@@ -3,6 +3,7 @@
 The design is fixed by writing its hash before the first run is created; what may change afterwards (more replications)
 leaves the hash as it is. Runs are created as parallelism allows, in the order of the design, block after block.
 Suspending creates no further run; those under way are finished, because a run that is stopped half-way tells nothing.
+The same holds when it is to end: what is missing of a run that has begun is created all the same.
 A search in place of a design has its runs so far for a plan, which grows as they end; all else is the same.
 """
 
@@ -26,6 +27,7 @@ from coxswain.core.api.status import (
 )
 from coxswain.core.expand import PlannedRun
 from coxswain.core.experiments.children import jobs_of
+from coxswain.core.experiments.notices import with_budget, with_held
 from coxswain.core.experiments.view import Plan, RunState, Snapshot
 from coxswain.core.jobs.decision import Note
 from coxswain.core.search import Course
@@ -102,7 +104,7 @@ def _ending(seen: Snapshot, states: Sequence[RunState]) -> _Ending | None:
 
 def _over(seen: Snapshot, status: ExperimentStatus, ending: _Ending) -> Decision:
     before = seen.experiment.status
-    if not seen.results_ready:
+    if seen.entries and not seen.results_ready:
         return Decision(status.model_copy(update={"state": "Analysing"}), analyse=True)
     state: ExperimentState = "Failed" if ending.failed else "Succeeded"
     completed = before.completion_time or seen.now
@@ -131,10 +133,9 @@ def _under_way(
         status = status.having(SUSPENDED, "True", "Suspended", message, now=seen.now)
     elif status.condition(SUSPENDED):
         status = status.having(SUSPENDED, "False", "Resumed", "runs are created.", now=seen.now)
-    if stop or spec.suspend:
-        return Decision(status)
-    due, wake_at = _due(seen, plan, states)
-    news = _news(seen, status)
+    goes_on = not (stop or spec.suspend)
+    due, wake_at = _due(seen, plan, states) if goes_on else ([], None)
+    news = _news(seen, status) if goes_on else ()
     missing = [run for run, where in zip(plan.runs, states, strict=True) if where is RunState.RUNNING]
     create = [
         manifest
@@ -222,7 +223,7 @@ def _described(seen: Snapshot, plan: Plan) -> ExperimentStatus:
     status = before.model_copy(update=update)
     if before.condition(VALID) is None or before.condition(VALID).status != "True":  # type: ignore[union-attr]
         status = status.having(VALID, "True", "Designed", _designed(status), now=seen.now)
-    return status
+    return with_budget(with_held(status, seen, plan), seen, plan)
 
 
 def _course(seen: Snapshot) -> Course | None:

@@ -5,7 +5,7 @@ observation still counts. A run whose job vanished without an observation is to 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
@@ -13,6 +13,7 @@ from functools import cached_property
 from coxswain.core.api import TrainingExperiment, parse_experiment
 from coxswain.core.api.objects import Object
 from coxswain.core.api.status import ExperimentStatus, parse_experiment_status
+from coxswain.core.cost import Prices
 from coxswain.core.designs import Design
 from coxswain.core.errors import InputError
 from coxswain.core.expand import PlannedRun
@@ -86,6 +87,8 @@ class Snapshot:
     """Its jobs that exist, by their names."""
     results_ready: bool = False
     """Whether the results of exactly these observations have been stored."""
+    prices: Prices = field(default_factory=Prices)
+    """By which runs spend the budget."""
 
     def state_of(self, run: PlannedRun) -> RunState:
         """Where a run is: done when every job of it is in the ledger, under way when any is or exists."""
@@ -96,6 +99,10 @@ class Snapshot:
         if any(found) or any(job.name in self.jobs for job in run.jobs):
             return RunState.RUNNING
         return RunState.PENDING
+
+    def open_jobs(self, run: PlannedRun) -> list[Job]:
+        """The jobs of a run that exist and have yet to be observed."""
+        return [self.jobs[job.name] for job in run.jobs if job.name in self.jobs and job.name not in self.entries]
 
     @property
     def spent(self) -> float:
