@@ -4,12 +4,12 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from datetime import UTC, datetime
 
 from coxswain.core.api.design import SEARCHES
 from coxswain.core.api.objects import owner_reference
 from coxswain.core.api.status import ExperimentStatus, render_time
+from coxswain.core.cost import Prices
 from coxswain.core.errors import InputError
 from coxswain.core.experiments import findings
 from coxswain.core.experiments.life import Decision, decide
@@ -25,17 +25,32 @@ from coxswain.shell.learn_from import learn_from
 from coxswain.shell.ledger import Ledger
 from coxswain.shell.logs import about
 from coxswain.shell.nodes import likely_type
+from coxswain.shell.processes import Processes
 
+RESULTS_STORED = "ResultsStored"
 _DIGEST = "coxswain.dev/observations"
 """The annotation of stored results that tells of which observations they are."""
+_TAKEN = (
+    "the results go into ConfigMap {name}, and there is one of that name that is not this experiment's; save its "
+    "content under another name and delete it, and the results are stored. All observations are in the ledger."
+)
 
 
 class Experiments:
     """Looks after every TrainingExperiment, one at a time."""
 
-    def __init__(self, cluster: Cluster, cache: Cache, ledger: Ledger, recorder: Recorder, processes: Executor) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        cache: Cache,
+        ledger: Ledger,
+        recorder: Recorder,
+        *,
+        processes: Processes,
+        prices: Prices,
+    ) -> None:
         self._cluster, self._cache, self._ledger, self._recorder = cluster, cache, ledger, recorder
-        self._processes = processes
+        self._processes, self._prices = processes, prices
         self._plans: dict[str, tuple[int, str, Plan | str]] = {}
 
     async def reconcile(self, key: Key) -> datetime | None:
@@ -61,9 +76,8 @@ class Experiments:
             stored = await self._cluster.find(CONFIG_MAPS, experiment.namespace, experiment.status.results)
             known = (stored or {}).get("metadata", {}).get("annotations") or {}
             ready = known.get(_DIGEST) == _digest(experiment, list(entries.values()))
-        return Snapshot(
-            experiment, datetime.now(UTC), await self._plan(experiment, entries, jobs), entries, jobs, ready
-        )
+        plan = await self._plan(experiment, entries, jobs)
+        return Snapshot(experiment, datetime.now(UTC), plan, entries, jobs, ready, self._prices)
 
     async def _plan(self, experiment: Experiment, entries: Mapping[str, Entry], jobs: Mapping[str, Job]) -> Plan | str:
         """The design and its runs, made aside, and again only when what they follow from has changed."""
@@ -76,8 +90,7 @@ class Experiments:
         if known is not None and known[:2] == (generation, seen):
             return known[2]
         if searches:
-            loop = asyncio.get_running_loop()
-            plan = await loop.run_in_executor(self._processes, plan_course, asked, entries, list(jobs.values()))
+            plan = await self._processes.run(plan_course, asked, entries, list(jobs.values()))
         else:
             plan = await asyncio.to_thread(plan_design, asked)
         if not isinstance(plan, str) and (known is None or known[0] != generation):
@@ -132,12 +145,15 @@ class Experiments:
     async def _analyse(self, seen: Snapshot, status: ExperimentStatus) -> ExperimentStatus:
         experiment = seen.experiment
         entries = list(seen.entries.values())
-        loop = asyncio.get_running_loop()
+        name = f"{experiment.name}-results"
+        # Before the work is done, which would have nowhere to go.
+        stored = await self._cluster.find(CONFIG_MAPS, experiment.namespace, name)
+        if stored is not None and not _owned(stored, experiment):
+            return status.having(RESULTS_STORED, "False", "NameTaken", _TAKEN.format(name=name), now=seen.now)
         search = seen.plan.search if isinstance(seen.plan, Plan) else None
         course = search.course if search else None
-        found = await loop.run_in_executor(self._processes, findings.find, experiment.parsed.spec, entries, course)
-        name = f"{experiment.name}-results"
-        manifest = {
+        found = await self._processes.run(findings.find, experiment.parsed.spec, entries, course)
+        manifest: Manifest = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {
@@ -147,9 +163,15 @@ class Experiments:
             },
             "binaryData": {key: base64.b64encode(value).decode() for key, value in found.content.items()},
         }
-        await self._cluster.apply(CONFIG_MAPS, experiment.namespace, name, manifest)
+        if stored is None:
+            await self._cluster.create(CONFIG_MAPS, experiment.namespace, manifest)
+        else:
+            # As long as it is the very one that was looked at.
+            manifest["metadata"] |= {key: stored["metadata"][key] for key in ("namespace", "uid", "resourceVersion")}
+            await self._cluster.replace(CONFIG_MAPS, manifest)
         about(experiment.manifest).info("analysed %d observations", sum(entry.excluded is None for entry in entries))
-        return found.on(status).model_copy(update={"results": name})
+        status = found.on(status).model_copy(update={"results": name})
+        return status.having(RESULTS_STORED, "True", "Stored", f"they are in ConfigMap {name}.", now=seen.now)
 
     async def _write(self, experiment: Experiment, status: ExperimentStatus) -> None:
         rendered = status.render()
@@ -159,6 +181,10 @@ class Experiments:
         self._cache.put(EXPERIMENTS, written)
         if status.state != experiment.status.state:
             about(experiment.manifest).info("%s", status.state)
+
+
+def _owned(stored: Manifest, experiment: Experiment) -> bool:
+    return experiment.uid in {owner["uid"] for owner in stored["metadata"].get("ownerReferences", ())}
 
 
 def _state(entries: Mapping[str, Entry], jobs: Mapping[str, Job]) -> str:

@@ -4,11 +4,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
 
 from coxswain.core.forecasts.learning import FamilyModel, learn
 from coxswain.shell.ledger import Ledger
 from coxswain.shell.metrics import Metrics
+from coxswain.shell.processes import Processes
 
 _log = logging.getLogger("coxswain")
 
@@ -17,7 +17,7 @@ class Learning:
     """Models by the key of their family. A family that nobody asked about is not learned."""
 
     def __init__(
-        self, ledger: Ledger, processes: Executor, metrics: Metrics, debounce: float, learned: Callable[[str], None]
+        self, ledger: Ledger, processes: Processes, metrics: Metrics, debounce: float, learned: Callable[[str], None]
     ) -> None:
         self._ledger, self._processes, self._metrics = ledger, processes, metrics
         self._debounce, self._learned = debounce, learned
@@ -50,8 +50,7 @@ class Learning:
         entries = list(self._ledger.entries(family))
         began = time.monotonic()
         try:
-            loop = asyncio.get_running_loop()
-            self._models[family] = await loop.run_in_executor(self._processes, learn, entries)
+            self._models[family] = await self._processes.run(learn, entries)
         except Exception:  # noqa: BLE001 - whatever a model chokes on, jobs go on without a forecast
             self._metrics.model_fit_failures.inc()
             _log.exception("the models of family %s could not be fitted", family)

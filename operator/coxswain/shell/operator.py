@@ -15,11 +15,9 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from multiprocessing import get_context
 from typing import Any
 
 from coxswain.core.api.status import Interval
@@ -41,6 +39,7 @@ from coxswain.shell.learning import Learning
 from coxswain.shell.ledger import Ledger
 from coxswain.shell.metrics import Metrics
 from coxswain.shell.nodes import likely_type
+from coxswain.shell.processes import Processes
 from coxswain.shell.progress import ProgressWatch
 from coxswain.shell.queues import Queues
 from coxswain.shell.scraping import new_session
@@ -82,7 +81,7 @@ class Operator:
         self.ledger = Ledger(cluster, settings.namespaces or None, on_change=self._observed)
         recorder = Recorder(cluster)
         self.progress = ProgressWatch(self.cache, settings.scrape, metrics)
-        self._processes = ProcessPoolExecutor(settings.model_processes, mp_context=get_context("spawn"))
+        self._processes = Processes(settings.model_processes)
         debounce = settings.refit_debounce_seconds
         self.learning = Learning(self.ledger, self._processes, metrics, debounce, self._learned)
         self.steering = Steering(
@@ -119,7 +118,9 @@ class Operator:
             crowded=self.queues.crowded,
             probes=self._probes,
         )
-        self.experiments = Experiments(cluster, self.cache, self.ledger, recorder, self._processes)
+        self.experiments = Experiments(
+            cluster, self.cache, self.ledger, recorder, processes=self._processes, prices=settings.prices.table
+        )
         self.identity = f"{socket.gethostname()}-{os.getpid()}"
         self.leader = Leader(cluster, settings.lease, self.identity)
 
@@ -205,7 +206,7 @@ class Operator:
                     tasks.create_task(self._work())
         finally:
             self.metrics.leader.set(0)
-            self._processes.shutdown(wait=False, cancel_futures=True)
+            self._processes.shutdown()
             await self.leader.release()
 
     async def _work(self) -> None:
