@@ -6,7 +6,6 @@ names, by default ../shared/data; what is not there is left out, and said.
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from benchmarks.deadlines_kept import Kept, drawn, kept_by_confidence
 from benchmarks.deadlines_queues import queues
 from coxswain.core.baselines import Contested, Deadlines, Normal, Recorded, Result, backtest, read_recorded
 
@@ -21,6 +21,7 @@ CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
 TABLE_AT = 0.95
 OTHERS = ("mean", "courier", "fltk", "random", "minimum", "oracle")
 JOBS_A_CONTEXT = 50
+PICTURE = Path("out/deadlines.svg")
 UTILISATIONS = (0.6, 0.8, 1.0, 1.2)
 QUEUES = 3
 
@@ -60,16 +61,18 @@ RECORDINGS = (
 
 
 def run() -> None:
-    """Print every table."""
+    """Print every table, and draw promised against kept."""
     with threadpool_limits(1):
-        recorded_runs()
-        known_truths()
+        kept = {"recorded runs": recorded_runs(), **known_truths()}
+        PICTURE.parent.mkdir(exist_ok=True)
+        PICTURE.write_text(drawn({name: points for name, points in kept.items() if points}))
+        print(f"Promised against kept as a picture: {PICTURE}")
         print("Queues: 200 jobs, Poisson arrivals, 4 servers")
         queues(UTILISATIONS, QUEUES)
 
 
-def recorded_runs() -> None:
-    """Recorded runs with whole contexts left out."""
+def recorded_runs() -> list[Kept]:
+    """Recorded runs with whole contexts left out; what became of the promises under contested deadlines."""
     folder = Path(os.environ.get("COXSWAIN_DATA", "../shared/data"))
     contested = []
     for recording in RECORDINGS:
@@ -87,12 +90,12 @@ def recorded_runs() -> None:
         results = report(recording.title, recorded, recording.deadlines)
         if recording.deadlines == Contested():
             contested += results
-    if contested:
-        calibration(contested)
+    return kept_by_confidence(contested) if contested else []
 
 
-def known_truths() -> None:
+def known_truths() -> dict[str, list[Kept]]:
     """Runs made up from curves that are known, with noise, and with a drift that runs of one context share."""
+    found = {}
     for title, noise, drift in (("noise 5 %", 0.05, 0.0), ("noise 5 %, drift of contexts 5 %", 0.05, 0.05)):
         together: list[Result] = []
         for seed in range(2):
@@ -104,7 +107,8 @@ def known_truths() -> None:
                 adjust=("epochs",),
             )
             together += report(f"known truth, {title}, table {seed + 1}", recorded, Contested())
-        calibration(together)
+        found[title] = kept_by_confidence(together)
+    return found
 
 
 def report(title: str, recorded: Recorded, deadlines: Deadlines) -> list[Result]:
@@ -129,25 +133,6 @@ def report(title: str, recorded: Recorded, deadlines: Deadlines) -> list[Result]
             f"  {name:13s} {cells[0]:>9s} {cells[1]:>12s} {cells[2]:>9s} {kept:>21s} {value:>9s} {gain:>7s}", flush=True
         )
     return [each for each in ours if each.name == "coxswain"]
-
-
-def calibration(results: Sequence[Result]) -> None:
-    """Print promised against kept over several sets of jobs, as numbers and as a bar."""
-    print("Promised against kept, contested deadlines, over the sets of jobs above")
-    for confidence in CONFIDENCES:
-        own = [each for each in results if each.confidence == confidence]
-        weights = np.array([each.promised * each.jobs for each in own])
-        if not weights.any():
-            print(f"  {confidence:4.0%} nothing is promised")
-            continue
-        kept = np.array([each.kept_of_promised or 0.0 for each in own])
-        errors = np.array([each.kept_error or 0.0 for each in own])
-        gains = [each.gain for each in own if each.gain is not None]
-        share = float(weights @ kept / weights.sum())
-        error = float(np.sqrt(((weights * errors) ** 2).sum()) / weights.sum())
-        bar = "#" * round(40 * share)
-        gain = f"{np.mean(gains):.2f}" if gains else "–"
-        print(f"  {confidence:4.0%} |{bar:40s}| {share:.1%} ± {error:.1%}   mean gain {gain}")
 
 
 def _share(value: float | None) -> str:
