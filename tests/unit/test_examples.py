@@ -31,6 +31,13 @@ def test_the_speed_test_analyses_reading_and_writing() -> None:
     assert {"samplesPerSecond", "imagesWrittenPerSecond"} <= responses
 
 
+def test_courier_s_jobs_at_a_time_are_all_that_run_and_fit_on_two_cores() -> None:
+    courier = parse_experiment(MANIFESTS["courier"])
+    runs = expand(courier, design_of(courier.spec))
+    assert (courier.spec.parallelism, len(runs)) == (1, 4 * 4 * 3 * 2)
+    assert max(sum(demand_of(job.spec).all_cores for job in run.jobs) for run in runs) <= 1.8
+
+
 @pytest.mark.parametrize("load", ["low", "high"])
 @pytest.mark.parametrize("kind", ["little", "much"])
 def test_the_same_jobs_come_to_one_fast_server_and_to_three_slow_ones(kind: str, load: str) -> None:

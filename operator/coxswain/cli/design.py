@@ -47,17 +47,18 @@ def design(
 
     spec = parse_experiment(read_manifest(file, "TrainingExperiment", name=name)).spec
     made = design_of(spec)
+    notes = [*made.notes, *spec.notes]
     groups = made.fraction.aliases(aliases) if made.fraction else None
     power = _power(made, spec.analysis, noise)
     study = [(changed, _power(changed, spec.analysis, noise)) for changed in _other_replications(made)]
     tables = [
         _runs(made, output),
-        _summary(made),
+        _summary(made, notes),
         *_alias_table(groups, aliases),
         _power_table(power),
         _study_table(study),
     ]
-    emit(output, tables, _document(made, aliases, groups, power, study))
+    emit(output, tables, {**_document(made, aliases, groups, power, study), "notes": notes})
 
 
 def _power(made: "Design", analysis: "AnalysisOptions", noise: float) -> "Power":
@@ -98,7 +99,7 @@ def _plain(value: "Level") -> "Level | int":
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _summary(made: "Design") -> Table:
+def _summary(made: "Design", notes: "Sequence[str]") -> Table:
     facts: dict[str, Any] = {
         "type": made.options.kind,
         "rows": len(made.rows),
@@ -113,7 +114,7 @@ def _summary(made: "Design") -> Table:
         "digest": made.digest,
     }
     known = [(name, fact) for name, fact in facts.items() if fact not in (None, "")]
-    return Table("Design", ["", "value"], known, made.notes)
+    return Table("Design", ["", "value"], known, notes)
 
 
 def _relation(made: "Design") -> list[str] | None:
@@ -234,5 +235,4 @@ def _document(
                 for changed, other in study
             ],
         },
-        "notes": list(made.notes),
     }

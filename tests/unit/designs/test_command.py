@@ -171,6 +171,17 @@ def test_bad_manifests_are_one_sentence_and_exit_code_two(cox: Any, manifest: st
     assert error.count("\n") == 1
 
 
+def test_runs_at_a_time_beside_jobs_at_a_time_are_noted(cox: Any) -> None:
+    manifest = MANIFEST.replace("DESIGN", "{type: FullFactorial}").replace("resources.workers", "concurrency")
+    note = "Up to 2 runs are made at a time, each with as many jobs as parallelization says"
+    assert json.loads(cox(manifest, "-o", "json")[1])["notes"] == []
+    code, out, _ = cox(f"{manifest}  parallelism: 2\n", "-o", "json")
+    assert code == 0
+    (told,) = json.loads(out)["notes"]
+    assert told.startswith(note)
+    assert note.split(",", maxsplit=1)[0] in " ".join(cox(f"{manifest}  parallelism: 2\n")[1].split())
+
+
 def test_files_that_cannot_be_read_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,6 +91,15 @@ def test_what_may_be_chance_is_hardly_ever_taken_for_better() -> None:
     assert moved <= 5
 
 
+def test_any_lower_mean_counts_by_the_rule_of_the_study_of_bigdl() -> None:
+    for seed in range(10):
+        spec = {"template": {"spec": {"parameters": {"seed": seed}}}, "analysis": {"alpha": 0.5}}
+        course = Search(climb(RATE, replications=5, spec=spec), lambda _: 10.0, noise=0.05).to_the_end()
+        assert not any("may be chance" in step.verdict for step in course.steps)
+        assert course.best
+        assert course.best.mean == min(step.trial.mean for step in course.steps if step.trial)
+
+
 def test_noise_is_climbed_through_with_replicates() -> None:
     search = Search(climb(RATE, replications=5), valley(0.1), noise=0.05)
     assert 0.05 <= float(search.best()["rate"]) <= 0.2

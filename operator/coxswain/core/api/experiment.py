@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from coxswain.core.api.design import MOST_RUNS, DesignOptions, FactorSpec, ResponseName
+from coxswain.core.api.fields import CONCURRENCY
 from coxswain.core.api.job import JobSpec
 from coxswain.core.api.values import Model, ObjectName, Seconds, Seed, Ttl, distinct
 from coxswain.core.factors import letters
@@ -184,6 +185,18 @@ class ExperimentSpec(Model):
     def names_in_expressions(self) -> tuple[str, ...]:
         """What the expression of a response may name: what is measured, and the factors that are numbers."""
         return (*MEASURED_RESPONSES, *(factor.name for factor in self.factors if factor.levels))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is allowed but may not be meant, in sentences."""
+        together = next((factor.name for factor in self.factors if factor.field == CONCURRENCY), None)
+        if together is None or self.parallelism == 1:
+            return ()
+        note = (
+            f"Up to {self.parallelism} runs are made at a time, each with as many jobs as {together} says, so that is "
+            "not how many jobs run at a time; set parallelism 1 if it should be."
+        )
+        return (note,)
 
     def _fewest_rows(self) -> int:
         """The rows of the design as far as they follow from the spec without building it."""
