@@ -58,9 +58,16 @@ def times_at(model: FamilyModel | None, specs: Sequence[JobSpec], load: float) -
 def values_at(
     objective: str, model: FamilyModel | None, specs: Sequence[JobSpec], times: Sequence[Times], prices: Prices
 ) -> list[float]:
-    """What each setting is worth by an objective."""
+    """What each setting is worth by an objective.
+
+    Accuracy is the predicted one, or while no accuracy is learned, the epochs, as with MostWork. LeastCost looks at
+    money alone, or where nothing has a price, at core-seconds: what else the user wants is in the bounds of adjust.
+    """
     if objective == "LeastCost":
-        return [-cost_of(spec, each, prices) for spec, each in zip(specs, times, strict=True)]
+        return [
+            -(cost_of(spec, each, prices) or need_of(spec).cores * each.quantile(0.5))
+            for spec, each in zip(specs, times, strict=True)
+        ]
     accuracies = accuracies_at(model, specs) if objective == "Accuracy" else None
     if accuracies is None:
         return [float(spec.parameters.epochs) for spec in specs]
