@@ -5,7 +5,8 @@ It lives unless something is wrong that a new process would not have:
 - the event loop is stuck: then nobody answers here either, and the kubelet's own time-out notices;
 - the loop answers, but was late by more than a probe should bear, or is no longer measured;
 - the resync, which lists everything, has not been done for several of its periods;
-- a watch is dead: resync after resync finds news that no watch has told of.
+- a watch is dead: resync after resync finds news of a kind of object, and the watch of that kind has said nothing. Each
+  is judged by itself, for the others go on talking, if only of what the operator has just written.
 
 It is ready once its caches are complete. A second operator that waits for the Lease is ready too: it does all it
 should. kopf's own probe is of no use for this: it answers 200 whatever its handlers say.
@@ -14,7 +15,8 @@ should. kopf's own probe is of no use for this: it answers 200 whatever its hand
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -38,7 +40,7 @@ class Health:
         self._last_beat = clock()
         self._last_lag = 0.0
         self._last_resync: float | None = None
-        self._silent_resyncs = 0
+        self._silent_resyncs: Counter[str] = Counter()
         self._ready = False
 
     def standing_by(self) -> None:
@@ -50,18 +52,19 @@ class Health:
         self._ready = False
         self._last_resync = self._clock()
 
-    def resynced(self, *, missed: int) -> None:
-        """A resync is done, and so the caches are complete; it found so many changes that no watch had told of.
+    def resynced(self, *, missed: Collection[str]) -> None:
+        """A resync is done, and so the caches are complete; of these kinds it found changes that no watch had told of.
 
-        A change that is only just under way is found too, so a few in one resync mean nothing.
+        A change that is only just under way is found too, so one resync means nothing. One that finds nothing new means
+        nothing either: a watch that is dead has then merely missed nothing.
         """
         self._ready = True
         self._last_resync = self._clock()
-        self._silent_resyncs = self._silent_resyncs + 1 if missed else 0
+        self._silent_resyncs.update(set(missed))
 
-    def watch_spoke(self) -> None:
-        """A watch has told of a change."""
-        self._silent_resyncs = 0
+    def watch_spoke(self, kind: str) -> None:
+        """The watch of a kind of object has told of a change."""
+        self._silent_resyncs.pop(kind, None)
 
     def beat(self, lag: float) -> None:
         """The event loop has been measured: it was late by so much."""
@@ -77,8 +80,9 @@ class Health:
             return f"The event loop has not been measured for {now - self._last_beat:.0f} s."
         if self._last_resync is not None and now - self._last_resync > self._most_silence:
             return f"No resync has been done for {now - self._last_resync:.0f} s."
-        if self._silent_resyncs >= _SILENT_RESYNCS:
-            return f"The watches are dead: {self._silent_resyncs} resyncs in a row found changes they had not told of."
+        for kind, silent in self._silent_resyncs.items():
+            if silent >= _SILENT_RESYNCS:
+                return f"The watch of {kind} objects is dead: {silent} resyncs found changes that it had not told of."
         return None
 
     @property

@@ -25,7 +25,8 @@ from coxswain.core.experiments.view import Experiment
 from coxswain.core.families import family_of
 from coxswain.core.forecasts.outlook import outlook
 from coxswain.core.jobs import cold
-from coxswain.core.jobs.view import Job, Outlook
+from coxswain.core.jobs.entries import load_during
+from coxswain.core.jobs.view import Job, Outlook, Trained
 from coxswain.core.manifests.attempt import JOB_LABEL
 from coxswain.shell.cache import Cache, Key, key_of
 from coxswain.shell.cluster import BATCH_JOBS, EXPERIMENTS, JOBS, NODES, PODS, Cluster, Manifest, Resource, connected
@@ -126,9 +127,11 @@ class Operator:
 
     def seen(self, resource: Resource, manifest: Manifest, *, gone: bool) -> None:
         """A watch tells of an object."""
-        self.health.watch_spoke()
+        self.health.watch_spoke(resource.kind)
         if gone:
             self.cache.drop(resource, manifest)
+            if resource == JOBS and _runs(manifest):
+                self._wake_running()
         elif not self.cache.put(resource, manifest):
             return
         self._wake_for(resource, manifest)
@@ -156,13 +159,13 @@ class Operator:
 
     async def resync(self) -> None:
         """See everything as it is, and look at it again."""
-        missed = 0
+        missed: set[str] = set()
         for resource in WATCHED:
             began = time.monotonic()
             for namespace in self._namespaces(resource):
                 listed = await self.cluster.list(resource, namespace, labelSelector=OURS.get(resource, ""))
                 for key in self.cache.replace(resource, listed, began, namespace):
-                    missed += 1
+                    missed.add(resource.kind)
                     manifest = self.cache.get(resource, key)
                     if manifest is not None:
                         self._wake_for(resource, manifest)
@@ -242,9 +245,12 @@ class Operator:
             again = await self.experiments.reconcile(key)
             self._wake_after(EXPERIMENTS, key, before)
         else:
+            running = {job.uid for job in self._running()}
             changed, again = await self.queues.admit(wake.name)
             for namespace, name in changed:
                 self.wakeups.wake(Wake(Kind.JOB, namespace, name))
+            if {job.uid for job in self._running()} != running:
+                self._wake_running()
         if again is not None:
             self.wakeups.wake_in(wake, (again - datetime.now(UTC)).total_seconds())
 
@@ -253,6 +259,21 @@ class Operator:
         after = self.cache.get(resource, key)
         if after is not None and after is not before:
             self._wake_for(resource, after)
+            if resource == JOBS and _runs(before) != _runs(after):
+                self._wake_running()
+
+    def _running(self) -> list[Job]:
+        return [job for job in self.cache.jobs() if job.status.attempt is not None]
+
+    def _wake_running(self) -> None:
+        """Another job has begun or ended: those that run are faster or slower now, and are forecast anew.
+
+        After a moment, as jobs often begin and end together, and no more often than their workers are asked.
+        """
+        for job in self._running():
+            if job.status.forecast is not None:
+                wake = Wake(Kind.JOB, job.namespace, job.name)
+                self.wakeups.wake_in(wake, self.settings.scrape.interval_seconds)
 
     async def _refresh(self, wake: Wake) -> None:
         """What was decided upon has changed: see it as it is."""
@@ -300,13 +321,26 @@ class Operator:
         model = self.learning.of(self._family(job))
         if model is None:
             return None
-        load = 1.0 + sum(other.status.attempt is not None and other.uid != job.uid for other in self.cache.jobs())
+        trained = self.progress.of(job.uid)
+        load = 1.0 + sum(other.uid != job.uid for other in self._running())
+        so_far = self._load_so_far(job, trained)
         try:
-            return outlook(job, model, now, load=load, wait=wait, trained=self.progress.of(job.uid))
+            return outlook(job, model, now, load=load, load_so_far=so_far, wait=wait, trained=trained)
         except (ArithmeticError, ValueError):
             # A model may be wrong in ways nobody thought of; the job goes on without a forecast.
             _log.exception("no forecast for %s/%s", job.namespace, job.name)
             return Outlook(None, "NotLearned", "what runs like it have taught could not be applied to it.")
+
+    def _load_so_far(self, job: Job, trained: Trained | None) -> float | None:
+        """How many jobs ran on average while a job did the epochs that are known of it."""
+        attempt = job.status.attempt
+        if attempt is None or trained is None or not trained.epochs:
+            return None
+        others = [other for other in self.cache.jobs() if other.uid != job.uid]
+        spans = [
+            (each.start_time, each.completion_time or trained.at) for other in others for each in other.status.attempts
+        ]
+        return load_during(attempt.start_time, trained.at, spans)
 
     def _observed(self, family: str) -> None:
         """The ledger has other observations of a family."""
@@ -329,6 +363,10 @@ class Operator:
                 await do()
             except ApiError as error:
                 _log.warning("%s: %s", do.__name__, error)
+
+
+def _runs(manifest: Manifest | None) -> bool:
+    return manifest is not None and Job(manifest).status.attempt is not None
 
 
 @contextlib.asynccontextmanager

@@ -55,6 +55,7 @@ def entry(
     forecast: Issued | None = None,
     first: Issued | None = None,
     deadline: datetime | None = None,
+    load: float = 1.0,
     **parameters: Any,
 ) -> Entry:
     """A run with a start-up and epochs of so many seconds."""
@@ -76,7 +77,7 @@ def entry(
         started=text(began),
         finished=text(ended),
         epochs=len(seconds),
-        load=1.0,
+        load=load,
         curve=Curve(tuple(range(1, len(seconds) + 1)), tuple(map(float, seconds))),
     )
     promised = Promised(first=first, at_start=forecast, ended=ended, deadline=deadline) if forecast or first else None

@@ -81,6 +81,17 @@ def test_epochs_done_say_how_fast_this_run_is() -> None:
     assert model.predict(SETTINGS[0], 3, done=slow).quantile(0.95) == 0
 
 
+def test_epochs_done_at_another_setting_are_taken_for_as_long_as_they_would_be_at_this_one() -> None:
+    model = _learned(10)
+    alone, together = {"workers": 4.0, "batch_size": 64.0}, {"workers": 1.0, "batch_size": 64.0}
+    slow = [1.3 * _pace(alone)] * 5
+    here = model.at(together)
+    done = here.as_here(slow, model.at(alone))
+    assert list(done) == pytest.approx([1.3 * _pace(together)] * 5, rel=0.1)
+    assert here.one(10, done).point == pytest.approx(5 * 1.3 * _pace(together), rel=0.15)
+    assert list(here.as_here(slow, here)) == slow
+
+
 def test_bounds_and_chances_agree() -> None:
     duration = _learned(10).predict(SETTINGS[3], 7)
     for level in (0.001, 0.1, 0.5, 0.95, 0.9999):

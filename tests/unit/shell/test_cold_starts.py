@@ -30,7 +30,7 @@ class Memory:
         key = (resource.kind, namespace, manifest["metadata"]["name"])
         if key in self.objects:
             raise AlreadyExists(409, key[2])
-        return self._put(key, manifest)
+        return self._put(key, {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}})
 
     async def replace(self, resource: Resource, manifest: Mapping[str, Any], _: str = "") -> Manifest:
         metadata = manifest["metadata"]

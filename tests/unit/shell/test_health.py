@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 
 import aiohttp
 import pytest
@@ -50,7 +49,7 @@ def test_a_leader_is_ready_after_its_first_resync(health: Health) -> None:
     health.standing_by()
     health.started()
     assert not health.ready
-    health.resynced(missed=0)
+    health.resynced(missed=())
     assert health.ready
 
 
@@ -60,27 +59,50 @@ def test_a_leader_without_resyncs_is_replaced(health: Health, clock: Clock) -> N
     assert health.problem() is None
     later(health, clock, 2)
     assert health.problem() == "No resync has been done for 241 s."
-    health.resynced(missed=0)
+    health.resynced(missed=())
     assert health.problem() is None
 
 
 def test_changes_that_no_watch_tells_of_mean_a_dead_watch(health: Health) -> None:
     health.started()
     for _ in range(2):
-        health.resynced(missed=1)
+        health.resynced(missed=["Pod"])
     assert health.problem() is None
-    health.resynced(missed=1)
-    assert "The watches are dead: 3 resyncs in a row" in str(health.problem())
+    health.resynced(missed=["Pod"])
+    assert health.problem() == "The watch of Pod objects is dead: 3 resyncs found changes that it had not told of."
 
 
-@pytest.mark.parametrize("sign_of_life", [Health.watch_spoke, lambda health: health.resynced(missed=0)])
-def test_a_single_sign_of_life_is_enough(health: Health, sign_of_life: Callable[[Health], None]) -> None:
+def test_a_single_word_of_the_watch_itself_is_enough(health: Health) -> None:
     health.started()
     for _ in range(2):
-        health.resynced(missed=1)
-    sign_of_life(health)
+        health.resynced(missed=["Pod"])
+    health.watch_spoke("Pod")
     for _ in range(2):
-        health.resynced(missed=1)
+        health.resynced(missed=["Pod"])
+    assert health.problem() is None
+
+
+def test_words_of_other_watches_do_not_hide_a_dead_one(health: Health) -> None:
+    health.started()
+    for _ in range(3):
+        health.watch_spoke("TrainingJob")
+        health.resynced(missed=["TrainingJob", "Pod"])
+        health.watch_spoke("TrainingJob")
+    assert "The watch of Pod objects is dead" in str(health.problem())
+
+
+def test_a_dead_watch_is_noticed_though_nothing_happens_between_what_it_misses(health: Health) -> None:
+    health.started()
+    for _ in range(3):
+        health.resynced(missed=["Pod"])
+        health.resynced(missed=())
+    assert "The watch of Pod objects is dead" in str(health.problem())
+
+
+def test_a_change_of_each_of_several_kinds_is_no_dead_watch(health: Health) -> None:
+    health.started()
+    for kind in ("Pod", "Job", "Node"):
+        health.resynced(missed=[kind])
     assert health.problem() is None
 
 

@@ -2,11 +2,13 @@
 
 One distribution of its duration gives the interval, the bound and the chance, so these agree. A job that runs is
 forecast by the epochs it has done; before the first one, by what the model says of all its time, of which some has
-passed. What is left of a wait is told by whoever plans the queue.
+passed. Epochs that were done while more or fewer jobs ran are taken for as long as they would be now, as far as the
+family's runs tell what that changes. What is left of a wait is told by whoever plans the queue.
 """
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -17,9 +19,9 @@ from coxswain.core.errors import InputError
 from coxswain.core.families import fields_of
 from coxswain.core.forecasts.adapted import plain, read_at
 from coxswain.core.forecasts.fan import fan_of
-from coxswain.core.forecasts.learning import FamilyModel, settings_of
+from coxswain.core.forecasts.learning import LOAD, FamilyModel, settings_of
 from coxswain.core.jobs.view import Job, Outlook, Trained
-from coxswain.core.models import Basis
+from coxswain.core.models import Basis, DurationModel
 from coxswain.core.models.total import Duration
 
 _LEVELS = np.linspace(0.0005, 0.9995, 1000)
@@ -33,10 +35,15 @@ def outlook(
     now: datetime,
     *,
     load: float,
+    load_so_far: float | None = None,
     wait: Interval | None = None,
     trained: Trained | None = None,
 ) -> Outlook:
-    """The forecast of a job that waits or runs; `wait` is what is left of its wait in seconds, if it waits."""
+    """The forecast of a job that waits or runs.
+
+    `load` is how many jobs run with it, itself included, and `load_so_far` how many did on average while it did what it
+    has `trained`. `wait` is what is left of its wait in seconds, if it waits.
+    """
     if model.durations is None:
         if model.missing:
             message = f"{model.missing} more finished runs like it are needed; there are {model.runs}."
@@ -46,6 +53,8 @@ def outlook(
     settings = settings_of(fields_of(spec).items(), load)
     epochs = spec.parameters.epochs
     try:
+        if trained is not None and load_so_far is not None:
+            trained = _at_load(trained, model.durations, settings, load_so_far)
         seconds, duration = _time_left(job, model, settings, now, trained)
     except InputError as error:
         return Outlook(None, "UnlikeAnyObserved", str(error))
@@ -115,6 +124,16 @@ def _time_left(
     # Of all that could be, what has not been done by now.
     passed = min(whole.cdf(elapsed), 1 - 1e-6)
     return np.maximum(whole.quantile(passed + (1 - passed) * _LEVELS) - elapsed, 0.0), whole
+
+
+def _at_load(
+    trained: Trained, durations: DurationModel, settings: dict[str, float | str], load_so_far: float
+) -> Trained:
+    """What a job has done, with epochs that take as long as they would with the load of the settings."""
+    if load_so_far == settings[LOAD]:
+        return trained
+    measured = durations.at(settings | {LOAD: load_so_far})
+    return replace(trained, epoch_seconds=durations.at(settings).as_here(trained.epoch_seconds, measured))
 
 
 def _accuracy(job: Job, model: FamilyModel, epochs: int, tail: float) -> Interval | None:

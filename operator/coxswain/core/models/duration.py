@@ -67,6 +67,14 @@ class DurationsAt:
         pace = self._pace_after(done, left)
         return Duration(replace(whole, left=np.array([left]), pace=pace, once=None, basis=Basis.PARAMETRIC))
 
+    def as_here(self, done: Sequence[float], measured: "DurationsAt") -> tuple[float, ...]:
+        """Epochs that were measured at another setting, as long as they would have taken at this one.
+
+        What the run has of its own stays in them; what the setting changes is what the model says of both.
+        """
+        slower = float(np.exp(self.pace.median - measured.pace.median))
+        return tuple(slower * seconds for seconds in done)
+
     def _between_runs(self) -> tuple[float, float]:
         """Variances of the model's error, and between runs of the setting."""
         total = float(self.pace.spread) ** 2
