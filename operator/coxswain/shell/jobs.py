@@ -1,23 +1,25 @@
 """TrainingJobs on the cluster: gather what is seen of one, let it be decided, carry the decision out."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
+from coxswain.core.api.status import Attempt as BegunAttempt
 from coxswain.core.api.status import JobStatus
 from coxswain.core.demand import demand_of
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.decision import Decision
 from coxswain.core.jobs.entries import entry_of, load_during
-from coxswain.core.jobs.life import decide
+from coxswain.core.jobs.life import decide, not_created, start_due
 from coxswain.core.jobs.view import FINALIZER, Advice, Child, Job, Outlook, Pod, Snapshot, Trained
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.manifests import Attempt, batch_job, needs_service, secret, service
 from coxswain.core.manifests.attempt import ATTEMPT_LABEL, JOB_LABEL, KUEUE_LABEL
 from coxswain.shell.cache import Cache, Key
 from coxswain.shell.cluster import BATCH_JOBS, EVENTS, JOBS, NODES, PODS, SECRETS, SERVICES, Cluster, Manifest, Resource
-from coxswain.shell.errors import AlreadyExists, Unavailable
+from coxswain.shell.errors import AlreadyExists, Refused, Unavailable
 from coxswain.shell.events import Recorder
 from coxswain.shell.logs import about
 from coxswain.shell.metrics import Metrics
@@ -83,6 +85,7 @@ class Jobs:
             return Snapshot(
                 job,
                 now,
+                past=self._past(job),
                 invalid=invalid,
                 never=self._never(key),
                 crowded=self._crowded(key),
@@ -90,28 +93,48 @@ class Jobs:
                 advice=self._advice(key),
                 probes=() if job.problem else self._probes(job),
             )
-        manifest = self._cache.get(BATCH_JOBS, (job.namespace, attempt.job_name))
-        if attempt.jobUID and (manifest is None or manifest["metadata"]["uid"] != attempt.jobUID):
-            # Only the server knows for sure that a Job is gone.
-            manifest = await self._cluster.find(BATCH_JOBS, job.namespace, attempt.job_name)
-        child = Child(manifest) if manifest else None
+        child = await self._child(job, attempt, now)
         if child is not None and child.ended:
             await self._read_pods(job, attempt.number)
-        pods = [Pod(pod) for pod in self._cache.pods_of(key)]
-        mine = tuple(sorted((pod for pod in pods if pod.attempt == attempt.number), key=lambda pod: pod.index))
+        if child is None and attempt.reason:
+            # What counts is what is left of them.
+            pods = await self._read_pods(job, attempt.number)
+        else:
+            pods = [Pod(pod) for pod in self._cache.pods_of(key)]
+        mine = _newest(pod for pod in pods if pod.attempt == attempt.number)
         complaints: tuple[tuple[str, str], ...] = ()
         waited = (now - attempt.start_time).total_seconds()
-        if child and not child.ended and len(mine) < job.pod_count and waited > _CREATION_SECONDS:
+        may_run = child is not None and not child.ended and not child.suspended
+        if child and may_run and len(mine) < job.pod_count and waited > _CREATION_SECONDS:
             complaints = await self._complaints(child, job.namespace)
         # A job that waits in Kueue is still planned.
         advice = self._advice(key) if job.status.started_parameters is None else None
-        return Snapshot(job, now, child, mine, complaints, self._progress(job.uid), self._outlook(job, now), advice)
+        trained, outlook = self._progress(job.uid), self._outlook(job, now)
+        return Snapshot(job, now, child, mine, complaints, trained, outlook, advice, past=self._past(job))
 
-    async def _read_pods(self, job: Job, attempt: int) -> None:
+    async def _child(self, job: Job, attempt: BegunAttempt, now: datetime) -> Child | None:
+        """The Job of an attempt; only the server knows for sure that there is none."""
+        manifest = self._cache.get(BATCH_JOBS, (job.namespace, attempt.job_name))
+        if attempt.jobUID is None:
+            unsure = job.spec.suspend or now >= start_due(job, attempt)
+        else:
+            unsure = manifest is None or manifest["metadata"]["uid"] != attempt.jobUID
+        if unsure:
+            manifest = await self._cluster.find(BATCH_JOBS, job.namespace, attempt.job_name)
+        return Child(manifest) if manifest else None
+
+    def _past(self, job: Job) -> tuple[Child, ...]:
+        over = (each.job_name for each in job.status.attempts if each.completion_time is not None)
+        found = (self._cache.get(BATCH_JOBS, (job.namespace, name)) for name in over)
+        return tuple(Child(manifest) for manifest in found if manifest is not None)
+
+    async def _read_pods(self, job: Job, attempt: int) -> list[Pod]:
         """See the pods of an attempt that has ended as they are now: the watch may still lag its Job's."""
         selector = f"{JOB_LABEL}={job.name},{ATTEMPT_LABEL}={attempt}"
-        for pod in await self._cluster.list(PODS, job.namespace, labelSelector=selector):
+        pods = await self._cluster.list(PODS, job.namespace, labelSelector=selector)
+        for pod in pods:
             self._cache.put(PODS, pod)
+        return [Pod(pod) for pod in pods]
 
     async def _complaints(self, child: Child, namespace: str) -> tuple[tuple[str, str], ...]:
         found = await self._cluster.list(EVENTS, namespace, fieldSelector=f"involvedObject.uid={child.uid}")
@@ -127,9 +150,16 @@ class Jobs:
                     await self._set_finalizers(job, [*_finalizers(job), FINALIZER])
                     return
                 case actions.Launch():
-                    status = await self._launch(job, status)
+                    try:
+                        status = await self._launch(job, status)
+                    except (Refused, Unavailable) as error:
+                        # It is tried again after a pause that grows, as after any error, until its time is over.
+                        await self._say(job, not_created(seen, status, str(error)))
+                        raise
                 case actions.Record():
                     await self._record(self._entry(seen, action))
+                    self._cache.forget_pods((job.namespace, job.name))
+                case actions.ForgetPods():
                     self._cache.forget_pods((job.namespace, job.name))
                 case actions.Probe(_, manifest):
                     self._cache.put(JOBS, await self._create(JOBS, job, dict(manifest)))
@@ -141,11 +171,16 @@ class Jobs:
                     return
                 case _:
                     await self._tend(job, action)
-        await self._write(job, status)
+        await self._say(job, replace(decision, status=status))
+
+    async def _say(self, job: Job, decision: Decision) -> None:
+        await self._write(job, decision.status)
         for note in decision.notes:
             await self._recorder.emit(job.manifest, note.reason, note.message, warning=note.warning)
 
-    async def _tend(self, job: Job, action: actions.Retarget | actions.TakeDown | actions.DropHelpers) -> None:
+    async def _tend(
+        self, job: Job, action: actions.Retarget | actions.TakeDown | actions.Discard | actions.DropHelpers
+    ) -> None:
         """What concerns the objects of an attempt."""
         match action:
             case actions.Retarget(job_name, annotations):
@@ -154,6 +189,10 @@ class Jobs:
             case actions.TakeDown(job_name):
                 patch = {"spec": {"suspend": True}}
                 self._cache.put(BATCH_JOBS, await self._cluster.merge(BATCH_JOBS, job.namespace, job_name, patch))
+            case actions.Discard(job_name, uid, version):
+                await self._cluster.delete(BATCH_JOBS, job.namespace, job_name, uid=uid, version=version)
+                gone = {"metadata": {"namespace": job.namespace, "name": job_name, "uid": uid}}
+                self._cache.drop(BATCH_JOBS, gone)
             case actions.DropHelpers(job_name):
                 await self._drop_helpers(job, job_name)
 
@@ -188,8 +227,7 @@ class Jobs:
             await self._create(SECRETS, job, secret(attempt, secrets.token_urlsafe(32)))
         child = await self._create(BATCH_JOBS, job, batch_job(attempt, address))
         self._cache.put(BATCH_JOBS, child)
-        recorded = begun.model_copy(update={"jobUID": child["metadata"]["uid"]})
-        return status.model_copy(update={"attempts": (*status.attempts[:-1], recorded)})
+        return status.with_last_attempt(jobUID=child["metadata"]["uid"])
 
     async def _create(self, resource: Resource, job: Job, manifest: Manifest) -> Manifest:
         """Create an object of a job; one that is there already counts only if it belongs to this very job."""
@@ -201,15 +239,16 @@ class Jobs:
                 # The operator may not read secrets. If it is not ours the pods say so: what they look for is not in it.
                 return manifest
             found = await self._cluster.get(resource, job.namespace, name)
-            owners = {owner["uid"] for owner in found["metadata"].get("ownerReferences", ())}
-            if job.uid not in owners:
+            if not _belongs(found, job):
                 kind = resource.kind
-                raise Unavailable(409, f"{kind} {name} belongs to something else; it has to go first.") from None
+                raise Refused(409, f"{kind} {name} belongs to something else; it has to go first.") from None
             return found
 
     async def _drop_helpers(self, job: Job, name: str) -> None:
         if demand_of(job.effective).pods > 1:
-            await self._cluster.delete(SERVICES, job.namespace, name)
+            found = await self._cluster.find(SERVICES, job.namespace, name)
+            if found is not None and _belongs(found, job):
+                await self._cluster.delete(SERVICES, job.namespace, name, uid=found["metadata"]["uid"])
         if job.spec.engine == "Spark":
             await self._cluster.delete(SECRETS, job.namespace, name)
 
@@ -219,12 +258,13 @@ class Jobs:
         self._cache.put(JOBS, await self._cluster.merge(JOBS, job.namespace, job.name, patch))
 
     def _entry(self, seen: Snapshot, action: actions.Record) -> Entry:
-        job, attempt = seen.job, seen.job.status.attempts[-1]
+        job, attempt = seen.job, seen.attempt
         others = [other for other in self._cache.jobs() if other.uid != job.uid]
         spans = [
             (theirs.start_time, theirs.completion_time or seen.now)
             for other in others
             for theirs in other.status.attempts
+            if not theirs.queued
         ]
         return entry_of(
             job,
@@ -232,7 +272,7 @@ class Jobs:
             ended=seen.ended_at,
             node_type=self._node_type(seen),
             prices=self._settings.prices.table,
-            load=load_during(attempt.start_time, seen.ended_at, spans),
+            load=load_during(attempt.start_time, seen.ended_at, spans) if attempt else None,
         )
 
     async def _record(self, entry: Entry) -> None:
@@ -247,6 +287,16 @@ class Jobs:
         """The type of node that the first worker ran on."""
         node = self._cache.get(NODES, ("", seen.pods[0].node)) if seen.pods and seen.pods[0].node else None
         return type_of(node) if node else ""
+
+
+def _newest(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """The last pod of each worker: a Job that Kueue has taken back and started again has had others."""
+    newest = {pod.index: pod for pod in sorted(pods, key=lambda pod: pod.created)}
+    return tuple(newest[index] for index in sorted(newest))
+
+
+def _belongs(manifest: Manifest, job: Job) -> bool:
+    return Child(manifest).belongs_to(job)
 
 
 def _finalizers(job: Job) -> list[str]:

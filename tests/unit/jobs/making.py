@@ -38,11 +38,22 @@ def begun(*, uid: str | None = CHILD_UID, metadata: dict[str, Any] | None = None
     return job(status, metadata={"finalizers": [FINALIZER], **(metadata or {})}, **spec)
 
 
-def child(*conditions: tuple[str, str], uid: str = CHILD_UID, suspend: bool = False, active: int = 0) -> Child:
-    """The Job of an attempt; conditions are types that hold with their reasons."""
+def child(
+    *conditions: tuple[str, str],
+    uid: str = CHILD_UID,
+    suspend: bool = False,
+    active: int = 0,
+    metadata: dict[str, Any] | None = None,
+) -> Child:
+    """The Job of the first attempt; conditions are types that hold with their reasons."""
     held = [{"type": kind, "status": "True", "reason": reason} for kind, reason in conditions]
+    named = {"name": "train-1", "uid": uid, "resourceVersion": "7", "ownerReferences": [{"uid": "uid"}]}
     return Child(
-        {"metadata": {"uid": uid}, "spec": {"suspend": suspend}, "status": {"conditions": held, "active": active}}
+        {
+            "metadata": {**named, **(metadata or {})},
+            "spec": {"suspend": suspend},
+            "status": {"conditions": held, "active": active},
+        }
     )
 
 

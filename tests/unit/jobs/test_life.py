@@ -298,54 +298,6 @@ def test_a_job_that_others_leave_no_room_is_told_so_for_as_long() -> None:
     assert room.reason == "Waiting"
 
 
-KUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "team"}}
-
-
-def _told(**annotations: str) -> dict[str, Any]:
-    told = {f"coxswain.dev/{name.replace('_', '-')}": value for name, value in annotations.items()}
-    return {"template": {"metadata": {"annotations": told}}}
-
-
-def test_a_job_in_kueue_is_handed_over_and_fixed_only_when_kueue_starts_it() -> None:
-    asked = job(metadata=KUEUE, parameters={"epochs": 9})
-    entered = decide(seen(asked)).status
-    assert (entered.state, entered.started_parameters) == ("Pending", None)
-    handed = job(entered, metadata=KUEUE, parameters={"epochs": 9})
-    launch = decide(seen(handed))
-    assert launch.actions == (actions.Launch(1),)
-    waiting = next_job(handed, launch)
-    held = child(uid="child1", suspend=True)
-    retarget = decide(seen(waiting, child=held)).actions[0]
-    assert isinstance(retarget, actions.Retarget)
-    assert ("coxswain.dev/epochs", "9") in retarget.annotations
-    free = child(uid="child1")
-    free.manifest["spec"].update(_told(epochs="7", batch_size="32"))
-    begun_there = decide(seen(waiting, child=free)).status
-    assert begun_there.started_parameters
-    # What its pods were told when Kueue started it, whatever was planned meanwhile.
-    assert (begun_there.started_parameters["epochs"], begun_there.started_parameters["batchSize"]) == (7, 32)
-    assert not any(isinstance(each, actions.TakeDown) for each in decide(seen(waiting, child=held)).actions)
-
-
-def test_a_job_in_kueue_is_steered_while_it_waits_there_but_not_in_what_kueue_has_counted() -> None:
-    epochs = {"field": "epochs", "min": 1, "max": 9}
-    change = Adjusted(time=NOON, field="epochs", before=9, to=4, reason="in time with 4.")
-    asked = job(metadata=KUEUE, parameters={"epochs": 9}, adjust=[epochs], steered={"epochs": 4})
-    entered = next_job(asked, decide(seen(asked)))
-    handed = next_job(entered, decide(seen(entered)))
-    assert handed.waits_in_kueue
-    assert not handed.waits
-    decision = decide(seen(handed, child=child(uid="child1", suspend=True), advice=Advice(adjusted=(change,))))
-    (retarget,) = decision.actions
-    assert isinstance(retarget, actions.Retarget)
-    assert ("coxswain.dev/epochs", "4") in retarget.annotations
-    assert [(each.field, each.to) for each in decision.status.adjustments] == [("epochs", 4)]
-    fewer = job(metadata=KUEUE, adjust=[{"field": "workers", "values": [1, 2]}])
-    assert fewer.refusal is not None
-    assert "workers cannot be adjusted" in fewer.refusal
-    assert not fewer.waits_in_kueue
-
-
 def test_a_deadline_that_has_passed_is_told_though_nothing_can_be_forecast() -> None:
     passed = decide(seen(job(deadline={"within": "30s"}), 31)).status.condition("DeadlineAttainable")
     assert passed

@@ -18,6 +18,8 @@ JobState = Literal["Pending", "Suspended", "Held", "Starting", "Running", "Stopp
 ExperimentState = Literal["Pending", "Running", "Suspended", "Analysing", "Succeeded", "Failed"]
 
 COMPLETE, FAILED, SUSPENDED, ADMITTED = "Complete", "Failed", "Suspended", "Admitted"
+PLACED = "Placed"
+"""The condition that tells whether all pods of the attempt run, and if not, why."""
 MODEL_READY, DEADLINE_ATTAINABLE = "ModelReady", "DeadlineAttainable"
 
 LONGEST_MESSAGE = 4096
@@ -64,7 +66,10 @@ class Attempt(Part):
     jobUID: str | None = None  # noqa: N815 - spelled so in the API
     start_time: Moment
     completion_time: Moment | None = None
+    queued: bool | None = None
+    """Whether its Job waits in Kueue, which has yet to start it or has taken it back."""
     reason: str | None = None
+    """Why it ended, or has to."""
     message: str | None = None
 
 
@@ -228,6 +233,17 @@ class JobStatus(Status):
         """The attempt that is under way."""
         last = self.attempts[-1] if self.attempts else None
         return last if last is not None and last.completion_time is None else None
+
+    def attempted(self, name: str, now: datetime, *, queued: bool | None = None) -> Self:
+        """The status with another attempt of the job of this name, in place of the oldest if there are too many."""
+        number = self.attempts[-1].number + 1 if self.attempts else 1
+        attempt = Attempt(number=number, job_name=f"{name}-{number}", start_time=now, queued=queued)
+        return self.model_copy(update={"attempts": (*self.attempts, attempt)[-MOST_ATTEMPTS:]})
+
+    def with_last_attempt(self, **changed: Any) -> Self:
+        """The status with its last attempt changed in some fields."""
+        last = self.attempts[-1].model_copy(update=changed)
+        return self.model_copy(update={"attempts": (*self.attempts[:-1], last)})
 
 
 def parse_job_status(manifest: Mapping[str, Any]) -> JobStatus:

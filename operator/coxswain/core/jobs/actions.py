@@ -30,6 +30,20 @@ class TakeDown:
 
 
 @dataclass(frozen=True)
+class Discard:
+    """Delete the Job of an attempt, if it is still the one that was seen, in the version that was seen."""
+
+    job_name: str
+    uid: str
+    version: str | None
+
+
+@dataclass(frozen=True)
+class ForgetPods:
+    """Forget the pods that are gone: what they said last is of no use any more."""
+
+
+@dataclass(frozen=True)
 class Record:
     """Put what came out into the ledger."""
 
@@ -61,4 +75,4 @@ class Remove:
     """Delete the job, whose time to live is over."""
 
 
-Action = Launch | Retarget | TakeDown | Record | DropHelpers | Probe | Release | Remove
+Action = Launch | Retarget | TakeDown | Discard | ForgetPods | Record | DropHelpers | Probe | Release | Remove

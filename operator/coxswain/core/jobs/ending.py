@@ -15,6 +15,8 @@ from coxswain.core.verdict import Remains, Verdict, judge
 
 LOST = "ResultLost"
 INTERRUPTED = "Interrupted"
+SUSPENSION, START_TIMEOUT, PREEMPTED = "Suspended", "StartTimeout", "Preempted"
+"""Ends that are nobody's fault: by the user, for want of room, by Kueue."""
 _KUBELETS_CLOCK = timedelta(seconds=1)
 """It tells times by the second."""
 _KILLED = {137, 143}

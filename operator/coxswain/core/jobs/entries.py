@@ -11,6 +11,7 @@ from coxswain.core.cost import Prices
 from coxswain.core.demand import demand_of
 from coxswain.core.expand import PlannedJob, PlannedRun
 from coxswain.core.families import family_of, fields_of
+from coxswain.core.jobs.ending import START_TIMEOUT
 from coxswain.core.jobs.view import RUN_ANNOTATION, Job
 from coxswain.core.ledger.entry import Entry, Promised
 from coxswain.core.observing import observe
@@ -20,19 +21,23 @@ from coxswain.core.verdict import Verdict
 def entry_of(
     job: Job, verdict: Verdict, *, ended: datetime, node_type: str, prices: Prices, load: float | None
 ) -> Entry:
-    """What the ledger keeps of a job; `load` is how many jobs the cluster ran meanwhile, this one included."""
-    attempt = job.status.attempts[-1]
+    """What the ledger keeps of a job; `load` is how many jobs the cluster ran meanwhile, this one included.
+
+    One that has ended without an attempt under way has nothing to tell but that.
+    """
+    attempt = job.status.attempt
     joined = arrival_of(job) or job.created
-    seconds = max((ended - attempt.start_time).total_seconds(), 0.0)
+    began = attempt.start_time if attempt else ended
+    seconds = max((ended - began).total_seconds(), 0.0)
     observation = observe(
         job.experiment[0] if job.experiment else "",
         run_of(job),
         PlannedJob(job.name, job.effective),
         verdict,
-        attempt=attempt.number,
-        began=attempt.start_time,
-        seconds=seconds,
-        wait=max((attempt.start_time - joined).total_seconds(), 0.0),
+        attempt=job.status.attempts[-1].number if job.status.attempts else 0,
+        began=began,
+        seconds=seconds if attempt else None,
+        wait=max((began - joined).total_seconds(), 0.0) if attempt else None,
         load=load,
     )
     responses = dict(observation.responses)
@@ -42,14 +47,24 @@ def entry_of(
         outside = max(seconds - responses["duration"], 0.0)
         responses["duration"] += outside
         responses["startup"] = responses.get("startup", 0.0) + outside
-    responses["money"] = prices.of_run(demand_of(job.effective).reserved, responses.get("duration", seconds))
+    paid = _seconds_before(job) + responses.get("duration", seconds)
+    responses["money"] = prices.of_run(demand_of(job.effective).reserved, paid)
     return Entry(
         uid=job.uid,
         family=family_of(job.namespace, job.effective, node_type),
         experiment_uid=job.experiment[1] if job.experiment else None,
         fields=fields_of(job.effective),
         observation=replace(observation, responses=responses),
-        promised=_promised(job, ended),
+        promised=_promised(job, ended) if attempt else None,
+    )
+
+
+def _seconds_before(job: Job) -> float:
+    """How long earlier attempts ran: they are paid for as well, though nothing came out of them."""
+    return sum(
+        max((each.completion_time - each.start_time).total_seconds(), 0.0)
+        for each in job.status.attempts
+        if each.completion_time and each.jobUID and not each.queued and each.reason != START_TIMEOUT
     )
 
 

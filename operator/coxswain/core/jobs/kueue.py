@@ -1,27 +1,35 @@
 """A job that Kueue queues: its Job is created suspended, and Kueue decides when it runs.
 
 While it waits there it can still be steered, by the annotations of its template, which its pods read. When Kueue starts
-it, those are fixed by the API server itself: what they say then is what the job runs with, whatever was planned. The
-`suspend` of such a Job is Kueue's and is never written again.
+it, those are fixed by the API server itself: what they say then is what the job runs with, whatever was planned, and
+what it is tried again with. The `suspend` of such a Job is Kueue's and is never written again. So
+
+    Kueue suspends a Job that ran     it takes it back: the same Job waits again, and goes on when Kueue starts it
+    an attempt has to end             its Job is deleted: one that is left behind suspended is one that Kueue may start
 """
 
-from coxswain.core.api.status import ADMITTED, Attempt, JobStatus
-from coxswain.core.jobs.actions import Retarget
+from coxswain.core.api.status import ADMITTED, PLACED, JobStatus
+from coxswain.core.jobs import words
+from coxswain.core.jobs.actions import Discard, ForgetPods, Retarget
 from coxswain.core.jobs.decision import Decision, Note
+from coxswain.core.jobs.ending import PREEMPTED
 from coxswain.core.jobs.foreseen import with_issued
 from coxswain.core.jobs.parameters import parameters_told
 from coxswain.core.jobs.view import Child, Snapshot
+from coxswain.core.manifests.attempt import KUEUE_LABEL
 from coxswain.core.manifests.environment import annotation, variables
 
 WAITS = "WaitsInKueue"
 
 
+def holds(child: Child) -> bool:
+    """Whether Kueue decides when this Job runs, whatever the job's own label says by now."""
+    return KUEUE_LABEL in child.labels
+
+
 def enter(seen: Snapshot, said: JobStatus) -> Decision:
     """Hand a job over to Kueue; `said` is what else there is to say of it."""
-    job = seen.job
-    number = job.status.attempts[-1].number + 1 if job.status.attempts else 1
-    attempt = Attempt(number=number, job_name=f"{job.name}-{number}", start_time=seen.now)
-    status = said.model_copy(update={"attempts": (*job.status.attempts, attempt)})
+    status = said.attempted(seen.job.name, seen.now, queued=True)
     return Decision(_waits(status, seen), notes=(Note(WAITS, "it is handed over to Kueue."),))
 
 
@@ -34,21 +42,37 @@ def wait(seen: Snapshot, child: Child, said: JobStatus) -> Decision:
     return Decision(_waits(said, seen), actions)
 
 
-def _waits(status: JobStatus, seen: Snapshot) -> JobStatus:
-    return with_issued(status, seen).having(ADMITTED, "False", WAITS, "Kueue decides when it starts.", now=seen.now)
-
-
 def started(seen: Snapshot, child: Child) -> Decision:
     """Kueue has started it: from now on nothing of it changes."""
     job = seen.job
-    told = parameters_told(job.effective, child.template_annotations)
-    begun = job.status.attempts[-1].model_copy(update={"start_time": seen.now})
     update = {
         "state": "Starting",
-        "started_parameters": told,
+        "started_parameters": job.status.started_parameters
+        or parameters_told(job.effective, child.template_annotations),
         "start_time": job.status.start_time or seen.now,
-        "attempts": (*job.status.attempts[:-1], begun),
     }
-    status = job.status.model_copy(update=update)
+    status = job.status.with_last_attempt(start_time=seen.now, queued=None).model_copy(update=update)
     status = status.having(ADMITTED, "True", "Started", "Kueue has started it.", now=seen.now)
-    return Decision(with_issued(status, seen, starts=True), notes=(Note("Started", "Kueue has started it."),))
+    status = with_issued(status, seen, starts=True)
+    return Decision(status, (ForgetPods(),), (Note("Started", "Kueue has started it."),))
+
+
+def taken_back(seen: Snapshot, said: JobStatus) -> Decision:
+    """Kueue has suspended a Job that ran, and its pods are gone: it waits there as before."""
+    message = "Kueue has taken it back, and will start it again."
+    status = _waits(said.with_last_attempt(queued=True), seen)
+    return Decision(status, notes=(Note(PREEMPTED, message, warning=True),))
+
+
+def discard(child: Child, job_name: str) -> Discard:
+    """Delete a Job as it was seen: if it has ended since, that has to be seen first."""
+    return Discard(job_name, child.uid, child.manifest["metadata"].get("resourceVersion"))
+
+
+def _waits(status: JobStatus, seen: Snapshot) -> JobStatus:
+    message = "Kueue decides when it starts."
+    status = with_issued(status.model_copy(update={"progress": None}), seen)
+    status = status.having(ADMITTED, "False", WAITS, message, now=seen.now)
+    if status.condition(PLACED):
+        status = status.having(PLACED, "False", WAITS, message, now=seen.now)
+    return words.with_columns(status, seen.job)

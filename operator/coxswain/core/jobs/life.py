@@ -6,13 +6,15 @@ crash in between costs nothing. The one exception is the start: it is the status
 parameters (`start`), and only then are the attempt's objects created.
 """
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from coxswain.core.api.status import (
     ADMITTED,
     COMPLETE,
     FAILED,
-    MOST_ATTEMPTS,
+    LONGEST_MESSAGE,
+    PLACED,
     SUSPENDED,
     Attempt,
     JobState,
@@ -21,30 +23,42 @@ from coxswain.core.api.status import (
 from coxswain.core.jobs import cold, kueue, words
 from coxswain.core.jobs.actions import Action, DropHelpers, Launch, Record, Release, Remove, TakeDown
 from coxswain.core.jobs.decision import Decision, Note
-from coxswain.core.jobs.ending import missing, verdict_of
+from coxswain.core.jobs.ending import PREEMPTED, START_TIMEOUT, SUSPENSION, missing, verdict_of
 from coxswain.core.jobs.foreseen import with_advice, with_issued, with_outlook
 from coxswain.core.jobs.parameters import started_parameters
-from coxswain.core.jobs.view import Advice, Job, Outlook, Snapshot
+from coxswain.core.jobs.view import Advice, Child, Job, Outlook, Snapshot
 from coxswain.core.observations import FAILED as RUN_FAILED
 from coxswain.core.verdict import Verdict
 
-PLACED = "Placed"
-"""The condition that tells whether all pods of the attempt run, and if not, why."""
-SUSPENSION, START_TIMEOUT = "Suspended", "StartTimeout"
+NOT_CREATED = "NotCreated"
+"""Why pods are not placed whose Job, or what it needs, the API server does not create."""
 INFEASIBLE, COLD_START, NO_ROOM = "Infeasible", "ColdStart", "NoRoom"
 # Why a job is not admitted, as long as that is so; it waits as usual when it is no longer.
 _WHILE = {"InvalidSpec", "TooLarge", INFEASIBLE, COLD_START, NO_ROOM}
-_NO_FAULT = {SUSPENSION, START_TIMEOUT}
+_NO_FAULT = {SUSPENSION, START_TIMEOUT, PREEMPTED}
+_NO_PAUSE = {SUSPENSION, PREEMPTED}
 _FIRST_PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
 
 
 def decide(snapshot: Snapshot) -> Decision:
     """The decision."""
+    decision = _decided(snapshot)
+    # An operator that wakes up late may create a Job for an attempt that is over.
+    strays = tuple(kueue.discard(each, each.name) for each in snapshot.past if _is_stray(each, snapshot.job))
+    return replace(decision, actions=(*strays, *decision.actions)) if strays else decision
+
+
+def _decided(snapshot: Snapshot) -> Decision:
     for rule in (_deleted, _finished, _under_way, _refused, _suspended, _cold, _hopeless):
         decision = rule(snapshot)
         if decision is not None:
             return decision
     return _waiting(snapshot)
+
+
+def _is_stray(past: Child, job: Job) -> bool:
+    """Whether the Job of an attempt that is over runs, or might be started by Kueue."""
+    return past.belongs_to(job) and not past.ended and (not past.suspended or kueue.holds(past))
 
 
 def start(job: Job, now: datetime, advice: Advice | None = None, outlook: Outlook | None = None) -> JobStatus:
@@ -53,13 +67,12 @@ def start(job: Job, now: datetime, advice: Advice | None = None, outlook: Outloo
     `advice` is what the plan said that it starts by, and `outlook` its forecast if it starts at once; there is no
     later moment to record them.
     """
-    number = job.status.attempts[-1].number + 1 if job.status.attempts else 1
-    attempt = Attempt(number=number, job_name=f"{job.name}-{number}", start_time=now)
-    status = job.status.model_copy(
+    status = job.status.attempted(job.name, now)
+    number = status.attempts[-1].number
+    status = status.model_copy(
         update={
             "state": "Starting",
             "started_parameters": job.status.started_parameters or started_parameters(job.effective),
-            "attempts": (*job.status.attempts, attempt)[-MOST_ATTEMPTS:],
             "start_time": job.status.start_time or now,
             "observed_generation": job.generation,
         }
@@ -73,11 +86,24 @@ def start(job: Job, now: datetime, advice: Advice | None = None, outlook: Outloo
 def not_before(job: Job) -> datetime | None:
     """The earliest time of the next attempt: each failure doubles the pause."""
     last = job.status.attempts[-1] if job.status.attempts else None
-    if last is None or last.completion_time is None or last.reason == SUSPENSION:
+    if last is None or last.completion_time is None or last.reason in _NO_PAUSE:
         return None
-    failures = sum(each.reason != SUSPENSION for each in job.status.attempts)
+    failures = sum(each.reason not in _NO_PAUSE for each in job.status.attempts)
     pause = min(_FIRST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE)
     return last.completion_time + pause
+
+
+def start_due(job: Job, attempt: Attempt) -> datetime:
+    """When all pods of an attempt have to run, or it is taken down."""
+    return attempt.start_time + timedelta(seconds=job.spec.start_timeout_seconds)
+
+
+def not_created(seen: Snapshot, status: JobStatus, sentence: str) -> Decision:
+    """What to say when the API server does not create what an attempt needs, in its own words."""
+    before = status.condition(PLACED)
+    news = before is None or (before.reason, before.message) != (NOT_CREATED, sentence[:LONGEST_MESSAGE])
+    status = status.having(PLACED, "False", NOT_CREATED, sentence, now=seen.now)
+    return Decision(status, notes=(Note(NOT_CREATED, sentence, warning=True),) if news else ())
 
 
 def _deleted(seen: Snapshot) -> Decision | None:
@@ -117,27 +143,74 @@ def _under_way(seen: Snapshot) -> Decision | None:  # noqa: PLR0911 - one for ea
     if attempt is None:
         return None
     if attempt.jobUID is None:
-        return Decision(_said(seen, "Starting"), (Launch(attempt.number),))
+        return _unlaunched(seen, attempt)
     if child is None or child.uid != attempt.jobUID:
-        return _ended(seen, missing())
+        return _gone(seen, attempt)
     if child.ended:
-        verdict = verdict_of(child, seen.pods, seen.job.pod_count, seen.job.stop_at)
-        if verdict.retry and attempt.reason:
-            # We took it down, and its workers were quick to go.
-            return _back_to_the_queue(seen, attempt.reason, attempt.message or "the attempt was taken down.")
-        return _ended(seen, verdict)
-    if seen.job.in_kueue and seen.job.status.started_parameters is None:
-        return kueue.wait(seen, child, _said(seen, "Pending")) if child.suspended else kueue.started(seen, child)
+        return _over(seen, attempt, child)
+    if kueue.holds(child) and (decision := _in_kueue(seen, attempt, child)) is not None:
+        return decision
     if child.suspended:
         return _taken_down(seen, pods_left=child.pods_left)
     if seen.job.spec.suspend:
         return _stopping(seen, SUSPENSION, "suspend is true: the attempt ends, another goes on from its checkpoint.")
-    due = attempt.start_time + timedelta(seconds=seen.job.spec.start_timeout_seconds)
+    due = start_due(seen.job, attempt)
     running = len(seen.pods) >= seen.job.pod_count and all(pod.running or pod.terminated for pod in seen.pods)
     if not running and seen.now >= due:
         _, why = words.placement(seen)
         return _stopping(seen, START_TIMEOUT, f"its pods did not all start within startTimeoutSeconds: {why}")
     return _running(seen, running=running, due=due)
+
+
+def _unlaunched(seen: Snapshot, attempt: Attempt) -> Decision:
+    """An attempt of whose Job nothing is known: it is created, unless it is too late for that.
+
+    Then the API server has been asked, and the attempt is over only if there is none.
+    """
+    if seen.child is not None and seen.child.belongs_to(seen.job):
+        # An operator created it that ended before it could say so.
+        return Decision(_said(seen, "Starting").with_last_attempt(jobUID=seen.child.uid))
+    if seen.job.spec.suspend:
+        return _back_to_the_queue(seen, SUSPENSION, "suspend is true, and its Job had not been created.")
+    due = start_due(seen.job, attempt)
+    if seen.now >= due:
+        placed = seen.job.status.condition(PLACED)
+        why = placed.message if placed and placed.reason == NOT_CREATED else "no operator was there to do so."
+        message = f"its Job could not be created within startTimeoutSeconds: {why}"
+        return _back_to_the_queue(seen, START_TIMEOUT, message, warning=True)
+    return Decision(_said(seen, "Starting"), (Launch(attempt.number),), wake_at=due)
+
+
+def _gone(seen: Snapshot, attempt: Attempt) -> Decision:
+    """The attempt's Job is gone: we have deleted it, if the attempt had to end, else somebody else has."""
+    if attempt.reason is None:
+        return _ended(seen, missing())
+    return _taken_down(seen, pods_left=sum(pod.terminated is None for pod in seen.pods))
+
+
+def _over(seen: Snapshot, attempt: Attempt, child: Child) -> Decision:
+    verdict = verdict_of(child, seen.pods, seen.job.pod_count, seen.job.stop_at)
+    reason = attempt.reason or (PREEMPTED if child.suspended and kueue.holds(child) else None)
+    if verdict.retry and reason:
+        # It was taken down, and its workers were quick to go.
+        return _back_to_the_queue(seen, reason, attempt.message or "the attempt was taken down.")
+    return _ended(seen, verdict)
+
+
+def _in_kueue(seen: Snapshot, attempt: Attempt, child: Child) -> Decision | None:
+    """What is special about an attempt whose Job is Kueue's; nothing while it runs and may."""
+    if attempt.reason:
+        # Said before it is done: without its Job nothing else would tell why the attempt is over.
+        return Decision(_said(seen, "Stopping"), (kueue.discard(child, attempt.job_name),))
+    if not child.suspended:
+        return kueue.started(seen, child) if attempt.queued or not seen.job.begun else None
+    if seen.job.spec.suspend:
+        return _stopping(seen, SUSPENSION, "suspend is true: it does not wait in Kueue any longer.")
+    if attempt.queued:
+        return kueue.wait(seen, child, _said(seen, "Pending"))
+    if child.pods_left:
+        return Decision(_said(seen, "Stopping"))
+    return kueue.taken_back(seen, _said(seen, "Pending"))
 
 
 def _running(seen: Snapshot, *, running: bool, due: datetime) -> Decision:
@@ -158,14 +231,15 @@ def _running(seen: Snapshot, *, running: bool, due: datetime) -> Decision:
 
 
 def _stopping(seen: Snapshot, reason: str, message: str) -> Decision:
-    status = _said(seen, "Stopping")
-    last = status.attempts[-1].model_copy(update={"reason": reason, "message": message})
-    status = status.model_copy(update={"attempts": (*status.attempts[:-1], last)})
-    return Decision(status, (TakeDown(last.job_name),), (Note(reason, message, warning=reason == START_TIMEOUT),))
+    status = _said(seen, "Stopping").with_last_attempt(reason=reason, message=message[:LONGEST_MESSAGE])
+    notes = (Note(reason, message, warning=reason == START_TIMEOUT),)
+    if seen.child is not None and kueue.holds(seen.child):
+        return Decision(status, notes=notes)
+    return Decision(status, (TakeDown(status.attempts[-1].job_name),), notes)
 
 
 def _taken_down(seen: Snapshot, *, pods_left: int) -> Decision:
-    """The Job is suspended, by us: when its pods are gone, the attempt is over and the job waits again."""
+    """The Job is suspended or deleted, by us: when its pods are gone, the attempt is over and the job waits again."""
     if pods_left:
         return Decision(_said(seen, "Stopping"))
     last = seen.job.status.attempts[-1]
@@ -217,8 +291,8 @@ def _back_to_the_queue(seen: Snapshot, reason: str, message: str, *, warning: bo
 
 
 def _closed(status: JobStatus, now: datetime, reason: str, message: str | None) -> JobStatus:
-    last = status.attempts[-1].model_copy(update={"completion_time": now, "reason": reason, "message": message})
-    return status.model_copy(update={"attempts": (*status.attempts[:-1], last)})
+    cut = None if message is None else message[:LONGEST_MESSAGE]
+    return status.with_last_attempt(completion_time=now, reason=reason, message=cut)
 
 
 def _refused(seen: Snapshot) -> Decision | None:
@@ -263,26 +337,30 @@ def _hopeless(seen: Snapshot) -> Decision | None:
     if job.spec.steering.when_infeasible == "Hold":
         status = _said(seen, "Held")
         return Decision(status.having(ADMITTED, "False", INFEASIBLE, message, now=seen.now))
-    status = _said(seen, "Failed").model_copy(update={"completion_time": seen.now})
+    verdict = Verdict(RUN_FAILED, INFEASIBLE, message)
+    update = {"completion_time": seen.now, "result": words.result_of(job, verdict, message)}
+    status = _said(seen, "Failed").model_copy(update=update)
     status = status.having(FAILED, "True", INFEASIBLE, message, now=seen.now)
-    return Decision(words.with_columns(status, job), notes=(Note(INFEASIBLE, message, warning=True),))
+    note = Note(INFEASIBLE, message, warning=True)
+    return Decision(words.with_columns(status, job), (Record(verdict),), (note,))
 
 
 def _waiting(seen: Snapshot) -> Decision:
     job = seen.job
-    if job.in_kueue:
-        return kueue.enter(seen, _said(seen, "Pending"))
     status = with_issued(_said(seen, "Pending"), seen)
     if status.condition(SUSPENDED):
         status = status.having(SUSPENDED, "False", "Resumed", "it may run.", now=seen.now)
+    pause = not_before(job)
+    paused = pause is not None and pause > seen.now
+    if job.in_kueue and not paused:
+        return kueue.enter(seen, status)
     before = status.condition(ADMITTED)
     if seen.crowded:
         status = status.having(ADMITTED, "False", NO_ROOM, seen.crowded, now=seen.now)
     elif before is None or before.status == "True" or before.reason in _WHILE:
         message = f"it waits in queue {job.spec.queue_name} for its turn and for room."
         status = status.having(ADMITTED, "False", "Waiting", message, now=seen.now)
-    pause = not_before(job)
-    return Decision(status, wake_at=pause if pause and pause > seen.now else None)
+    return Decision(status, wake_at=pause if paused else None)
 
 
 def _said(seen: Snapshot, state: JobState) -> JobStatus:

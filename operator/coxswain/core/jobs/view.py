@@ -153,6 +153,10 @@ class Child(Object):
         """Whether its pods may not run."""
         return bool(self.manifest["spec"].get("suspend"))
 
+    def belongs_to(self, job: Job) -> bool:
+        """Whether it was created for this very job."""
+        return any(owner["uid"] == job.uid for owner in self.manifest["metadata"].get("ownerReferences", ()))
+
     @property
     def template_annotations(self) -> Mapping[str, str]:
         """What its pods are told."""
@@ -282,6 +286,8 @@ class Snapshot:
     """Why pods that are not ours leave no room for it."""
     never: str | None = None
     """Why the queue could not start it even if nothing else ran."""
+    past: tuple[Child, ...] = ()
+    """The Jobs of its attempts that are over, as far as they are still there."""
 
     @property
     def attempt(self) -> Attempt | None:
