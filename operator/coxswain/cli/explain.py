@@ -114,6 +114,7 @@ def _forecast_table(said: "Said", situation: "Situation") -> Table:
     notes.append(
         f"Bounds hold with {confidence} %; it is number {step.rank + 1} of {len(situation.waiting)} that wait."
     )
+    notes += situation.notes
     return Table(f"{step.job.name}: what to expect", FORECAST, rows, notes)
 
 

@@ -73,6 +73,7 @@ def queue_document(situation: "Situation") -> dict[str, Any]:
         "gpus": situation.capacity.gpus,
         "waiting": len(situation.waiting),
         "running": len(situation.running),
+        "notes": list(situation.notes),
     }
 
 
@@ -150,4 +151,4 @@ def _notes(account: "list[Said]", situation: "Situation") -> list[str]:
         )
     if not account:
         notes.append("No job waits.")
-    return notes
+    return [*notes, *situation.notes]

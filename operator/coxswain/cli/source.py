@@ -25,8 +25,12 @@ LearnFrom = Annotated[
     Path | None,
     typer.Option("--from", metavar="DIR|CSV", help="What was observed: the --out of cox run, or a table of runs."),
 ]
-Cores = Annotated[float | None, typer.Option(metavar="N", help="Cores of the queue; by default what the nodes offer.")]
-Gpus = Annotated[int | None, typer.Option(metavar="N", help="GPUs of the queue; by default what the nodes offer.")]
+Cores = Annotated[
+    float | None, typer.Option(metavar="N", help="Cores of the queue; by default what others leave of the nodes.")
+]
+Gpus = Annotated[
+    int | None, typer.Option(metavar="N", help="GPUs of the queue; by default what others leave of the nodes.")
+]
 Price = Annotated[
     list[str] | None,
     typer.Option("--price", metavar="WHAT=X", help="Price of a core, gib or gpu an hour: core=0.05; repeatable."),

@@ -29,10 +29,10 @@ def whatif(
         typer.Option("--price", metavar="WHAT=X", help="What a core, gib or gpu would cost an hour: core=0.05."),
     ] = None,
     base_cores: Annotated[
-        float | None, typer.Option(metavar="N", help="Cores that it has; by default what the nodes offer.")
+        float | None, typer.Option(metavar="N", help="Cores that it has; by default what others leave of the nodes.")
     ] = None,
     base_gpus: Annotated[
-        int | None, typer.Option(metavar="N", help="GPUs that it has; by default what the nodes offer.")
+        int | None, typer.Option(metavar="N", help="GPUs that it has; by default what others leave of the nodes.")
     ] = None,
     base_price: Annotated[
         list[str] | None, typer.Option("--base-price", metavar="WHAT=X", help="What an hour costs now.")
@@ -121,4 +121,4 @@ def _notes(pairs: "list[tuple[Said, Said]]", before: "Situation", after: "Situat
             f"{told_amount(situation.capacity)}: {in_time} of {len(timed)} in time"
             + (f", {cost:.4g} in all" if cost else "")
         )
-    return [f"{told[0]}; then {told[1]}."]
+    return [f"{told[0]}; then {told[1]}.", *before.notes]

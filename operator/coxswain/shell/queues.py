@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from coxswain.core.demand import Demand, demand_of
+from coxswain.core.demand import demand_of
 from coxswain.core.jobs.admission import Admission, Capacity, Node, Waiting, admit
 from coxswain.core.jobs.life import not_before, start
 from coxswain.core.jobs.view import FINALIZER, Job, Outlook
@@ -18,12 +17,11 @@ from coxswain.shell.errors import Conflict, NotFound
 from coxswain.shell.events import Recorder
 from coxswain.shell.logs import about
 from coxswain.shell.metrics import Metrics
-from coxswain.shell.nodes import amount
+from coxswain.shell.nodes import LIVE_PODS, amount, requests_of, usable
 from coxswain.shell.settings import Queue, Settings
 from coxswain.shell.steering import Steering
 
 _SOON = timedelta(seconds=0.5)
-_LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
 
 
 class Queues:
@@ -62,7 +60,7 @@ class Queues:
         if not any("auto" in (queue.cores, queue.gpus) for queue in self._settings.queues):
             return
         others: dict[str, list[Manifest]] = {}
-        for pod in await self._cluster.list(PODS, fieldSelector=_LIVE_PODS):
+        for pod in await self._cluster.list(PODS, fieldSelector=LIVE_PODS):
             if JOB_LABEL not in (pod["metadata"].get("labels") or {}):
                 others.setdefault(pod["spec"]["nodeName"], []).append(pod)
         self._others = others
@@ -200,7 +198,7 @@ class Queues:
             name = pod["spec"].get("nodeName")
             if name not in nodes or pod.get("status", {}).get("phase") in {"Succeeded", "Failed"}:
                 continue
-            nodes[name] = nodes[name].less(_requests(pod, gpu))
+            nodes[name] = nodes[name].less(requests_of(pod, gpu))
             owner = (pod["metadata"]["namespace"], (pod["metadata"].get("labels") or {}).get(JOB_LABEL, ""))
             if owner in unplaced:
                 unplaced[owner] = replace(unplaced[owner], pods=unplaced[owner].pods - 1)
@@ -214,10 +212,10 @@ class Queues:
     def _nodes_beside_others(self) -> dict[str, Node]:
         """The nodes as pods that are not ours leave them."""
         gpu = self._settings.gpu_resource
-        nodes = {node.name: node for node in (_node(each, gpu) for each in self._cache.all(NODES) if _usable(each))}
+        nodes = {node.name: node for node in (_node(each, gpu) for each in self._cache.all(NODES) if usable(each))}
         for name in self._others.keys() & nodes.keys():
             for pod in self._others[name]:
-                nodes[name] = nodes[name].less(_requests(pod, gpu))
+                nodes[name] = nodes[name].less(requests_of(pod, gpu))
         return nodes
 
 
@@ -233,12 +231,6 @@ def _waiting(job: Job) -> Waiting:
     )
 
 
-def _usable(node: Manifest) -> bool:
-    conditions = node.get("status", {}).get("conditions", ())
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-    return ready and not node["spec"].get("unschedulable")
-
-
 def _node(manifest: Manifest, gpu: str) -> Node:
     offered = manifest["status"].get("allocatable", {})
     cores, memory, gpus = (
@@ -248,15 +240,3 @@ def _node(manifest: Manifest, gpu: str) -> Node:
     )
     labels = manifest["metadata"].get("labels") or {}
     return Node(manifest["metadata"]["name"], cores, memory, gpus, cores, memory, gpus, labels)
-
-
-def _requests(pod: Manifest, gpu: str) -> Demand:
-    wanted: list[dict[str, Any]] = [
-        each.get("resources", {}).get("requests") or {} for each in pod["spec"].get("containers", ())
-    ]
-    return Demand(
-        pods=1,
-        cores=sum(amount(each.get("cpu")) for each in wanted),
-        memory=int(sum(amount(each.get("memory")) for each in wanted)),
-        gpus=int(sum(amount(each.get(gpu)) for each in wanted)),
-    )

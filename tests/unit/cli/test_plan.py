@@ -66,6 +66,18 @@ def test_the_plan_of_a_folder_says_what_would_start_with_what_and_why(cox: Cox, 
         assert "epochs 40 → epochs" in job["reason"]
 
 
+def test_jobs_in_kueue_are_counted_and_not_shown(cox: Cox, jobs: Path, runs: Path) -> None:
+    metadata = {"name": "theirs", "labels": {"kueue.x-k8s.io/queue-name": "team"}}
+    (jobs / "theirs.yaml").write_text(yaml.safe_dump(JOB | {"metadata": metadata}))
+    options = (jobs, "--from", runs, "--cores", "1")
+    document = planned(cox, "plan", *options)
+    assert {job["name"] for job in document["jobs"]} == {"first", "second"}
+    (note,) = document["notes"]
+    assert note.startswith("1 job is in Kueue and not shown")
+    for command in (("plan",), ("explain", "first")):
+        assert "1 job is in Kueue and not shown" in cox(*command, *options)[1]
+
+
 def test_the_same_plan_is_a_table_for_people_and_for_programs(cox: Cox, jobs: Path, runs: Path) -> None:
     code, out, _ = cox("plan", jobs, "--from", runs, "--cores", "1", "--price", "core=3.6")
     assert code == 0

@@ -36,24 +36,30 @@ class Teaching:
 
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """What a queue has, what that costs, and the time at which it is looked at."""
+    """What a queue has, what that costs, the time at which it is looked at, and what is not known of it."""
 
     name: str
     capacity: Capacity
     prices: Prices
     now: datetime
+    notes: tuple[str, ...] = ()
 
 
 def situation_of(
     jobs: Sequence[Job], queue: Queue, family: Callable[[Job], str], model: Callable[[str], FamilyModel]
 ) -> Situation:
-    """Who of some jobs waits, runs or has ended in a queue; what cannot run, or is not the operator's, is left out."""
+    """Who of some jobs waits, runs or has ended in a queue.
+
+    What cannot run is left out. So is what Kueue starts, but that is noted: the operator steers each by itself.
+    """
 
     def prospect(job: Job) -> Prospect:
         key = family(job)
         return Prospect(job, key, model(key), _trained(job))
 
-    own = [job for job in jobs if not job.problem and not job.in_kueue and job.spec.queue_name == queue.name]
+    of_queue = [job for job in jobs if not job.problem and job.spec.queue_name == queue.name]
+    own = [job for job in of_queue if not job.in_kueue]
+    in_kueue = sum(job.in_kueue and not job.status.finished for job in of_queue)
     return Situation(
         tuple(prospect(job) for job in own if job.waits),
         tuple(prospect(job) for job in own if not job.status.finished and job.holds_capacity),
@@ -61,7 +67,15 @@ def situation_of(
         queue.now,
         queue.prices,
         tuple(job for job in own if job.status.finished),
+        (*queue.notes, *_of_kueue(in_kueue)),
     )
+
+
+def _of_kueue(count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    jobs = "1 job is" if count == 1 else f"{count} jobs are"
+    return (f"{jobs} in Kueue and not shown: Kueue starts them, and the operator steers each by itself.",)
 
 
 def entries_of_runs(experiment: TrainingExperiment, observations: Iterable[Observation]) -> list[Entry]:

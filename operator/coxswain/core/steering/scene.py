@@ -60,6 +60,8 @@ class Situation:
     prices: Prices
     ended: tuple[Job, ...] = ()
     """They tell, with the others, how often jobs come."""
+    notes: tuple[str, ...] = ()
+    """What is not in it, or not known, in sentences."""
 
     @property
     def load(self) -> float:
