@@ -130,7 +130,7 @@ class Operator:
         self.health.watch_spoke(resource.kind)
         if gone:
             self.cache.drop(resource, manifest)
-            if resource == JOBS and _runs(manifest):
+            if resource == JOBS and _runs(Job(manifest)):
                 self._wake_running()
         elif not self.cache.put(resource, manifest):
             return
@@ -259,11 +259,11 @@ class Operator:
         after = self.cache.get(resource, key)
         if after is not None and after is not before:
             self._wake_for(resource, after)
-            if resource == JOBS and _runs(before) != _runs(after):
+            if resource == JOBS and before is not None and _runs(Job(before)) != _runs(Job(after)):
                 self._wake_running()
 
     def _running(self) -> list[Job]:
-        return [job for job in self.cache.jobs() if job.status.attempt is not None]
+        return [job for job in self.cache.jobs() if _runs(job)]
 
     def _wake_running(self) -> None:
         """Another job has begun or ended: those that run are faster or slower now, and are forecast anew.
@@ -338,7 +338,10 @@ class Operator:
             return None
         others = [other for other in self.cache.jobs() if other.uid != job.uid]
         spans = [
-            (each.start_time, each.completion_time or trained.at) for other in others for each in other.status.attempts
+            (each.start_time, each.completion_time or trained.at)
+            for other in others
+            for each in other.status.attempts
+            if not each.queued
         ]
         return load_during(attempt.start_time, trained.at, spans)
 
@@ -365,8 +368,10 @@ class Operator:
                 _log.warning("%s: %s", do.__name__, error)
 
 
-def _runs(manifest: Manifest | None) -> bool:
-    return manifest is not None and Job(manifest).status.attempt is not None
+def _runs(job: Job) -> bool:
+    """Whether a job slows others down, as one that waits in Kueue does not."""
+    attempt = job.status.attempt
+    return attempt is not None and not attempt.queued
 
 
 @contextlib.asynccontextmanager

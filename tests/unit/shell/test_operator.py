@@ -101,6 +101,26 @@ def test_running_jobs_are_forecast_again_when_another_is_gone(trial: Later) -> N
     assert alone < together
 
 
+def test_a_job_that_waits_in_kueue_slows_nobody_down_until_it_is_started(trial: Later) -> None:
+    async def put_second(*, queued: bool) -> None:
+        manifest = trial.memory.objects["TrainingJob", HERE, "second"]
+        manifest["status"]["attempts"][0]["queued"] = queued
+        trial.operator.cache.put(JOBS, await trial.memory.replace(JOBS, manifest))
+
+    async def play() -> list[datetime]:
+        await train_half(trial)
+        found = [finish(trial)]
+        await begin(trial, "second")
+        for queued in (True, False):
+            await put_second(queued=queued)
+            await trial.operator._look_at(FIRST)
+            found.append(finish(trial))
+        return found
+
+    alone, beside, together = asyncio.run(play())
+    assert alone == beside < together
+
+
 def test_each_watch_speaks_for_itself_alone(trial: Later) -> None:
     async def play() -> str | None:
         await trial.apply("train")
