@@ -71,6 +71,39 @@ def test_no_column_of_csv_can_be_taken_for_another(observation: Observation) -> 
     assert all(name[0].isupper() for name in others)
 
 
+def _made(state: str) -> Observation:
+    return Observation(
+        experiment="e",
+        run="r",
+        job="j",
+        row=0,
+        replicate=0,
+        block=0,
+        digest="d",
+        settings={"cores": 1.0},
+        responses={"duration": 12.5, "wait": 3.0},
+        state=state,
+        started="s",
+        finished="f",
+    )
+
+
+@pytest.mark.parametrize("state", ["failed", "stopped"])
+def test_what_a_run_took_until_it_ended_early_is_no_response_in_the_row(state: str) -> None:
+    row = _made(state).to_row()
+    assert all(row[name] is None for name in MEASURED_RESPONSES)
+    assert row["Unfinished"] == '{"duration":12.5,"wait":3.0}'
+    whole = _made("succeeded").to_row()
+    assert (whole["duration"], whole["wait"], whole["Unfinished"]) == (12.5, 3.0, None)
+
+
+def test_rows_from_before_there_was_a_column_for_what_is_unfinished_are_read() -> None:
+    row = {name: "" if value is None else str(value) for name, value in _made("failed").to_row().items()}
+    del row["Unfinished"]
+    old = row | {"duration": "12.5", "wait": "3.0"}
+    assert Observation.from_row(old, FACTORS[:1]) == _made("failed")
+
+
 @pytest.mark.parametrize("line", ["", "nonsense", "[]", "{}", '{"curve": {}}', '{"curve": 1}'])
 def test_what_is_no_observation_is_refused(line: str) -> None:
     with pytest.raises(InputError, match="no observation"):

@@ -3,6 +3,9 @@
 An observation is one job with its settings, its responses and its learning curve. It is written as a JSON line, which
 keeps everything as it is, and as a flat row of CSV, in which every setting and every response is a column that
 `cox analyze` understands. There, columns that are neither begin with a capital letter, which no factor does.
+
+What a run that did not succeed took until it ended is no response of its settings: a training that failed after ten
+seconds is not a fast one. Its responses are empty in the row, and what was measured of it is in a column of its own.
 """
 
 import json
@@ -23,6 +26,10 @@ FAILED = "failed"
 
 RUN = "Run"
 """The column that tells which jobs ran together, as one experimental unit."""
+BLOCK = "Block"
+"""The column that tells which runs were made in one go, on one day or node pool."""
+UNFINISHED = "Unfinished"
+"""The column that has, as JSON, what was measured of a job that did not succeed."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +107,17 @@ class Observation:
             raise InputError(f"this line is no observation: {line[:60]}") from None
 
     def to_row(self) -> dict[str, Any]:
-        """The observation as a flat row; a response that was not measured is empty."""
+        """The observation as a flat row; a response that was not measured to the end of the training is empty."""
+        whole, partial = (self.responses, {}) if self.succeeded else ({}, self.responses)
         return {
             RUN: self.run,
             "Job": self.job,
             "Row": self.row,
             "Replicate": self.replicate,
-            "Block": self.block,
+            BLOCK: self.block,
             **self.settings,
-            **{name: self.responses.get(name) for name in MEASURED_RESPONSES},
+            **{name: whole.get(name) for name in MEASURED_RESPONSES},
+            UNFINISHED: json.dumps(dict(partial), separators=(",", ":")) if partial else None,
             "State": self.state,
             "Reason": self.reason,
             "Message": self.message,
@@ -127,21 +136,25 @@ class Observation:
     def from_row(cls, row: Mapping[str, str], factors: Sequence[Factor]) -> Self:
         """The observation that a flat row of text holds, as a CSV file gives it.
 
+        A row written before there was a column for what is unfinished has that among its responses.
+
         Raises:
             InputError: if a column is missing or holds something else.
         """
         try:
             curve = {name: tuple(values) for name, values in json.loads(row["Curve"]).items()}
+            measured = {name: row[name] for name in MEASURED_RESPONSES if row.get(name)}
+            measured |= json.loads(row.get(UNFINISHED) or "{}")
             return cls(
                 experiment=row["Experiment"],
                 run=row[RUN],
                 job=row["Job"],
                 row=int(row["Row"]),
                 replicate=int(row["Replicate"]),
-                block=int(row["Block"]),
+                block=int(row[BLOCK]),
                 digest=row["Digest"],
                 settings={each.name: float(row[each.name]) if each.is_numeric else row[each.name] for each in factors},
-                responses={name: float(row[name]) for name in MEASURED_RESPONSES if row.get(name)},
+                responses={name: float(value) for name, value in measured.items()},
                 state=row["State"],
                 reason=row["Reason"] or None,
                 message=row["Message"] or None,

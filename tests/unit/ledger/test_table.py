@@ -17,7 +17,9 @@ def test_what_was_exported_comes_back_as_it_was() -> None:
     failed = replace(
         entry(3), observation=replace(entry(3).observation, state="failed", message=" two\nlines ", responses={})
     )
-    entries = [entry(1), odd, failed, excluded(entry(4), "a noisy neighbour")]
+    stopped = replace(entry(5), observation=replace(entry(5).observation, state="stopped"))
+    assert stopped.observation.responses
+    entries = [entry(1), odd, failed, stopped, excluded(entry(4), "a noisy neighbour")]
     assert read_csv(to_csv(entries), "vision", None, NOW) == entries
 
 
