@@ -59,6 +59,22 @@ def test_codings_reach_the_factors() -> None:
     assert [factor.coding for factor in data.factors] == [Coding.LOG, Coding.LINEAR]
 
 
+def test_numbers_may_be_declared_names_without_order() -> None:
+    table = TABLE.assign(node=[1, 2, 3, 1, 2, np.nan], time=[9.0, 8.0, 5.0, 3.0, 4.0, np.nan])
+    data = make_dataset(table, "time", ["node"], categories=["node"], drop_missing=True)
+    assert data.factors[0].categories == ("1", "2", "3")
+    assert data.settings["node"].tolist() == ["1", "2", "3", "1", "2"]
+
+
+def test_blocks_are_beside_the_factors_and_divide_no_unit() -> None:
+    data = make_dataset(TABLE.assign(day=[0, 1, 0, 1, 0, 1]), "time", ["cores"], block="day")
+    assert data.block is not None
+    assert data.block.categories == ("0", "1")
+    assert [factor.name for factor in data.factors] == ["cores"]
+    assert list(data.settings.columns) == ["day", "cores"]
+    assert data.units.tolist() == [0, 0, 1, 1, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("changes", "arguments", "sentence"),
     [
@@ -70,6 +86,11 @@ def test_codings_reach_the_factors() -> None:
         ({}, {"factors": ["cores", "time"]}, "column time is both the response and a factor"),
         ({}, {"group": "time"}, "column time is both the response and the group"),
         ({}, {"codings": {"gpus": Coding.LOG}}, "a coding is given for gpus, which is not a factor"),
+        ({}, {"categories": ["gpus"]}, "categories are said to be in gpus, which is not a factor"),
+        ({}, {"block": "day"}, "there is no column day"),
+        ({}, {"block": "cores"}, "column cores is both the block and a factor"),
+        ({}, {"block": "time"}, "column time is both the response and the block"),
+        ({"day": [1] * 6}, {"block": "day"}, "factor day has only one value"),
         ({}, {"factors": ["network"], "codings": {"network": Coding.LOG}}, "factor network: coding Log needs numeric"),
         ({"time": [9, 8, "fast", 3, 4, 2]}, {}, "column time must be numbers, but has fast"),
         ({"time": [9, 8, np.inf, 3, 4, 2]}, {}, "column time must be numbers, but has inf"),

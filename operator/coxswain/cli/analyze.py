@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from coxswain.cli.data import (
+    Categories,
     DataFile,
+    DropMissing,
     Factors,
     Group,
     LogCoded,
@@ -43,8 +45,13 @@ def analyze(
         Literal["I", "II", "III"], typer.Option("--type", help="The type of sums of squares.")
     ] = "III",
     group: Group = None,
+    block: Annotated[
+        str | None,
+        typer.Option(metavar="B", help="A column that tells which rows were measured in one go, on one day or node."),
+    ] = None,
     log: LogCoded = None,
-    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows without a response.")] = False,
+    categories: Categories = None,
+    drop_missing: DropMissing = False,
     reduce: Annotated[bool, typer.Option("--reduce", help="Leave out terms that do not matter.")] = False,
     alpha: Annotated[float, typer.Option(help="The chance of error that tests and intervals allow.")] = 0.05,
     output: Output = Format.TABLE,
@@ -61,6 +68,8 @@ def analyze(
         response,
         split_names(factors),
         group=group,
+        block=block,
+        categories=split_names(categories),
         codings=dict.fromkeys(split_names(log), Coding.LOG),
         drop_missing=drop_missing,
     )

@@ -30,6 +30,13 @@ Group = Annotated[
 LogCoded = Annotated[
     str | None, typer.Option("--log", metavar="A,B,…", help="Factors placed by their logarithm rather than linearly.")
 ]
+Categories = Annotated[
+    str | None,
+    typer.Option("--categories", metavar="A,B,…", help="Factors whose numbers are names without order: node types."),
+]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows without a response, such as failed runs.")
+]
 Output = Annotated[Format, typer.Option("--output", "-o", help="A table for people, JSON or CSV for programs.")]
 
 

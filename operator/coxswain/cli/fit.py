@@ -1,7 +1,7 @@
 """`cox fit`: which model predicts rows it has not seen best, how well, and what it goes by."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coxswain.cli.data import DataFile, Factors, Group, Output, Response, read_table, split_names, with_response
+from coxswain.cli.data import (
+    Categories,
+    DataFile,
+    DropMissing,
+    Factors,
+    Group,
+    Output,
+    Response,
+    read_table,
+    split_names,
+    with_response,
+)
 from coxswain.cli.output import Format, Table, emit
 from coxswain.core.errors import InputError
 
@@ -20,7 +31,7 @@ Censored = Annotated[
     str | None,
     typer.Option("--censored", metavar="C", help="A column of 0 and 1: runs that were killed, so took at least that."),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of the random folds.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the random folds.")]
 
 COLUMNS = ("name", "r2", "rmse", "mae", "mape", "crps", "coverage", "bound_ratio")
 
@@ -31,7 +42,9 @@ def fit(
     response: Response,
     factors: Factors,
     group: Group = None,
+    categories: Categories = None,
     censored: Censored = None,
+    drop_missing: DropMissing = False,
     without: Annotated[
         str | None, typer.Option("--without", metavar="A", help="Also tell what is lost without this factor.")
     ] = None,
@@ -41,7 +54,9 @@ def fit(
     """Compare models by their error on rows not fitted, and choose one."""
     from coxswain.core import models
 
-    observations = read_observations(data, response, factors, group, censored)
+    observations, notes = read_observations(
+        data, response, factors, group=group, categories=categories, censored=censored, drop_missing=drop_missing
+    )
     if without:
         observations.without(without)  # a slip is told before the long fit
     with telling() as tell:
@@ -52,7 +67,7 @@ def fit(
         if without:
             tell(f"without {without}")
             ablation = models.ablate(observations, without, seed=seed)
-    tables = [_models_table(model), _importance_table(model, ranking)]
+    tables = [_models_table(model, notes), _importance_table(model, ranking)]
     document: dict[str, Any] = {
         "response": response,
         "rows": model.rows,
@@ -62,6 +77,7 @@ def fit(
         "setting": dict(model.tuned.setting),
         "nested": asdict(model.nested),
         "importance": [asdict(each) for each in ranking],
+        "notes": list(notes),
     }
     if ablation:
         tables.append(_ablation_table(model.nested, str(without), *ablation))
@@ -70,24 +86,38 @@ def fit(
 
 
 def read_observations(
-    data: Path, response: str, factors: str, group: str | None, censored: str | None
-) -> "Observations":
-    """The measurements in a CSV file, ready to be fitted."""
+    data: Path,
+    response: str,
+    factors: str,
+    *,
+    group: str | None,
+    categories: str | None,
+    censored: str | None,
+    drop_missing: bool,
+) -> "tuple[Observations, tuple[str, ...]]":
+    """The measurements in a CSV file, ready to be fitted, and what to tell of those that are left out."""
     import numpy as np
 
     from coxswain.core.dataset import make_dataset
     from coxswain.core.models import from_dataset
 
     table = with_response(read_table(data), response)
-    dataset = make_dataset(table, response, split_names(factors), group=group)
+    dataset = make_dataset(
+        table,
+        response,
+        split_names(factors),
+        group=group,
+        categories=split_names(categories),
+        drop_missing=drop_missing,
+    )
     if censored is None:
-        return from_dataset(dataset)
+        return from_dataset(dataset), dataset.left_out
     if censored not in table.columns:
         raise InputError(f"there is no column {censored}; the columns are {', '.join(map(str, table.columns))}.")
-    marks = table[censored].to_numpy()
+    marks = table[censored].to_numpy()[dataset.rows - 1]
     if not set(marks.tolist()) <= {0, 1}:
         raise InputError(f"column {censored} must be 1 for runs that were killed and 0 for others.")
-    return from_dataset(dataset, np.asarray(marks == 1))
+    return from_dataset(dataset, np.asarray(marks == 1)), dataset.left_out
 
 
 @contextmanager
@@ -102,11 +132,12 @@ def telling() -> Iterator[Callable[[str], None]]:
         yield lambda stage: status.update(f"fitting: {stage}")
 
 
-def _models_table(model: "FittedModel") -> Table:
+def _models_table(model: "FittedModel", left_out: Sequence[str]) -> Table:
     rows = [tuple(getattr(scores, column) for column in COLUMNS) for scores in model.models]
     setting = ", ".join(f"{axis} {value}" for axis, value in model.tuned.setting.items())
     nested = model.nested
     notes = [
+        *left_out,
         f"Chosen: {model.chosen} ({setting}), fitted to {model.rows} rows.",
         (
             f"Choosing anew in each fold gives MAPE {nested.mape:.2%} and bounds that hold for {nested.coverage:.1%} "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coxswain.cli.data import DataFile, Factors, Group, Output, Response
+from coxswain.cli.data import Categories, DataFile, DropMissing, Factors, Group, Output, Response
 from coxswain.cli.fit import Censored, Seed, read_observations, telling
 from coxswain.cli.output import Format, Table, emit
 from coxswain.core.errors import InputError
@@ -28,7 +28,9 @@ def predict(
         float | None, typer.Option("--limit", metavar="Y", help="Also tell the chance to stay within this.")
     ] = None,
     group: Group = None,
+    categories: Categories = None,
     censored: Censored = None,
+    drop_missing: DropMissing = False,
     seed: Seed = 0,
     output: Output = Format.TABLE,
 ) -> None:
@@ -40,8 +42,12 @@ def predict(
         raise InputError(f"--confidence {confidence:g} is not a percentage from 50 to below 100; give one such as 95.")
     if limit is not None and not math.isfinite(limit):
         raise InputError(f"--limit {limit:g} is not a finite number; give one.")
-    queries = [_settings(text) for text in at]
-    observations = read_observations(data, response, factors, group, censored)
+    named = [_settings(text) for text in at]
+    observations, left_out = read_observations(
+        data, response, factors, group=group, categories=categories, censored=censored, drop_missing=drop_missing
+    )
+    numbers = {factor.name for factor in observations.factors if factor.is_numeric}
+    queries = [{name: _value(text) if name in numbers else text for name, text in query.items()} for query in named]
     settings_array(observations.factors, queries)  # a slip in --at is told before the long fit
     with telling() as tell:
         model = models.fit(observations, seed=seed, progress=tell)
@@ -52,8 +58,9 @@ def predict(
         "chosen": model.chosen,
         "rows": model.rows,
         "predictions": predictions,
+        "notes": list(left_out),
     }
-    notes = [f"By {model.chosen}, fitted to {model.rows} rows; bounds hold with {confidence:g} %."]
+    notes = [*left_out, f"By {model.chosen}, fitted to {model.rows} rows; bounds hold with {confidence:g} %."]
     if len(queries) > 1:
         picked = model.best_of(queries, confidence / 100)
         best = {"at": queries[picked.best], "bound": picked.bounds[picked.best], "level": 100 * picked.level}
@@ -90,20 +97,25 @@ def _predictions(
     ]
 
 
-def _settings(text: str) -> dict[str, float | str]:
-    """The settings in `a=1,b=x`."""
-    settings: dict[str, float | str] = {}
+def _settings(text: str) -> dict[str, str]:
+    """The settings in `a=1,b=x`, as they are written."""
+    settings: dict[str, str] = {}
     for part in text.split(","):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         if not (name and sign and value):
             raise InputError(f"--at {text} cannot be read at '{part}'; write factor=value, separated by commas.")
         if name in settings:
             raise InputError(f"--at {text} names {name} twice; name it once.")
-        try:
-            settings[name] = float(value)
-        except ValueError:
-            settings[name] = value
+        settings[name] = value
     return settings
+
+
+def _value(text: str) -> float | str:
+    """The number that a text is; one that is none is refused where the settings are read."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _text(settings: Mapping[str, Any]) -> str:

@@ -51,9 +51,9 @@ def pareto_chart(found: Analysis) -> Markup:
 def main_effects(found: Analysis) -> Iterator[Markup]:
     """For each factor, the mean of the response at each of its values."""
     settings, y = found.fit.sample.settings, found.fit.sample.y.tolist()
-    grouped = {factor.name: _means(settings[factor.name].tolist(), y) for factor in found.fit.matrix.factors}
+    grouped = {factor.name: _means(settings[factor.name].tolist(), y) for factor in found.fit.factors}
     axis = number_axis([mean for means in grouped.values() for mean in means.values()], found.response)
-    for factor in found.fit.matrix.factors:
+    for factor in found.fit.factors:
         plot = Plot(_factor_axis(factor), axis, f"{found.response} by {factor.name}", width=240, height=200)
         plot.level(fmean(y))
         points = [(_place(factor, value), mean) for value, mean in grouped[factor.name].items()]

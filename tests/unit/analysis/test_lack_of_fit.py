@@ -3,8 +3,11 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
+from coxswain.core.analysis import analyze, parse_formula
 from coxswain.core.analysis.lack_of_fit import curvature, lack_of_fit, pure_error
-from tests.unit.analysis.tables import factorial, fitted_table
+from coxswain.core.dataset import make_dataset
+from coxswain.core.factors import Coding, Factor
+from tests.unit.analysis.tables import factorial, fitted, fitted_table
 
 
 def chemical_yield(centre: list[float]) -> pd.DataFrame:
@@ -56,6 +59,51 @@ def test_a_model_with_a_square_already_follows_the_centre() -> None:
 
 def test_without_centre_points_there_is_no_such_check() -> None:
     assert curvature(fitted_table(factorial({"a": 1}, noise=1), "y", "a + b"), 0.05) is None
+
+
+def test_the_centre_of_whole_numbers_may_be_rounded() -> None:
+    batch, workers = Factor("batch", levels=(16, 45, 128), coding=Coding.LOG), Factor("workers", levels=(1, 3, 4))
+    corners = [(b, w) for b in (16, 128) for w in (1, 4)]
+    table = pd.DataFrame([*corners, *[(45, 3)] * 3], columns=["batch", "workers"]).astype(float)
+    assert abs(batch.code(45)) > 0.004
+    assert abs(workers.code(3)) > 0.3
+    straight = table.assign(y=[5, 6, 7, 8.1, 6.6, 6.7, 6.8])
+    for y, ok in ((straight["y"], True), (straight["y"] + 2 * (table["batch"] == 45), False)):
+        data = make_dataset(table.assign(y=y), "y", ["batch", "workers"], codings={"batch": Coding.LOG})
+        found = curvature(fitted(data, "batch + workers"), 0.05)
+        assert found is not None
+        assert found.ok is ok
+
+
+def test_inner_levels_of_a_factorial_are_no_centre() -> None:
+    grid = pd.DataFrame([(a, b) for a in (1, 2, 3, 4) for b in (1, 2, 3, 4)], columns=["a", "b"]).astype(float)
+    assert curvature(fitted_table(grid.assign(y=range(16)), "y", "a + b"), 0.05) is None
+
+
+def test_corners_may_lie_within_the_axial_points() -> None:
+    corners = [(a, b) for a in (-1, 1) for b in (-1, 1)]
+    axial = [(-1.414, 0), (1.414, 0), (0, -1.414), (0, 1.414)]
+    table = pd.DataFrame([*corners, *axial, *[(0, 0)] * 4], columns=["a", "b"]).astype(float)
+    noise = [0.1, -0.1, 0.1, -0.1] * 3
+    curved = curvature(fitted_table(table.assign(y=table["a"] ** 2 + noise), "y", "a + b"), 0.05)
+    assert curved is not None
+    assert curved.ok is False
+    with_squares = curvature(fitted_table(table.assign(y=table["a"] ** 2 + noise), "y", "a + b + a^2 + b^2"), 0.05)
+    assert with_squares is not None
+    assert (with_squares.ok, with_squares.sentence[:21]) == (None, "The model has squares")
+
+
+def test_replicates_in_several_blocks_are_compared_without_what_these_differ_by() -> None:
+    table = factorial({"a": 2, "bc": 1}, replicates=3, noise=1)
+    table["day"] = [day for day in "xyz" for _ in range(16)]
+    table["y"] += table["day"].map({"x": 0.0, "y": 20.0, "z": -5.0})
+    data = make_dataset(table, "y", list("abcd"), block="day")
+    found = analyze(data, parse_formula("a + b + c + d", data.factors))
+    [check] = [check for check in found.checks if check.name == "lack_of_fit"]
+    small, large = (smf.ols(f"y ~ day + {model}", table).fit() for model in ("a + b + c + d", "a*b*c*d"))
+    theirs = sm.stats.anova_lm(small, large)
+    assert check.statistic == pytest.approx(theirs["F"].iloc[1])
+    assert check.p == pytest.approx(theirs["Pr(>F)"].iloc[1])
 
 
 def test_lack_of_fit_is_the_comparison_with_a_coefficient_for_every_cell() -> None:

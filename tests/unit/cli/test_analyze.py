@@ -2,14 +2,18 @@ import csv
 import io
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from coxswain.core.results import analyze_experiment
+from coxswain.local.folder import Folder
 from tests.unit.analysis.tables import factorial, unbalanced
 from tests.unit.cli.conftest import Cox
+from tests.unit.report.made import experiment, observe
 
 
 @pytest.fixture
@@ -103,6 +107,47 @@ def test_failed_runs_may_be_left_out_and_that_is_said(cox: Cox, data: Path) -> N
     assert err == "cox: column y has 1 missing value; fill them in or leave those rows out.\n"
     _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b,c,d", "--drop-missing", "-o", "json")
     assert json.loads(out)["notes"][0] == "1 row without a value of y left out."
+
+
+def test_a_failed_run_of_an_experiment_is_left_out_of_its_table_and_that_is_said(cox: Cox, tmp_path: Path) -> None:
+    _, observations = observe(experiment())
+    failed = replace(observations[3], state="failed", responses={"duration": 0.5})
+    with Folder(tmp_path) as folder:
+        table = folder.write_table([*observations[:3], failed, *observations[4:]])
+    arguments = ("-r", "duration", "-f", "batch_size,network,epochs", "--log", "batch_size")
+    code, _, err = cox("analyze", table, *arguments)
+    assert (code, err) == (2, "cox: column duration has 1 missing value; fill them in or leave those rows out.\n")
+    _, out, _ = cox("analyze", table, *arguments, "--drop-missing", "-o", "json")
+    found = json.loads(out)
+    assert (found["rows"], found["notes"][0]) == (15, "1 row without a value of duration left out.")
+    of_experiment = analyze_experiment(experiment().spec, [*observations[:3], failed, *observations[4:]])[0].analysis
+    assert of_experiment is not None
+    assert found["s"] == pytest.approx(of_experiment.s)
+
+
+def test_blocks_are_accounted_for(cox: Cox, data: Path) -> None:
+    table = pd.read_csv(data)
+    table["day"] = [1] * 16 + [2] * 16
+    table["y"] += 50 * (table["day"] == 2)
+    table.to_csv(data, index=False)
+    _, plain, _ = cox("analyze", data, "-r", "y", "-f", "a,b", "-o", "json")
+    _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b", "--block", "day", "-o", "json")
+    found = json.loads(out)
+    assert found["terms"] == ["day", "a", "b", "a:b"]
+    assert found["s"] < 1
+    assert json.loads(plain)["s"] > 10
+    assert [bar["term"] for bar in found["pareto"]["bars"]][:2] == ["a", "a:b"]
+    assert "day[2]" not in [bar["term"] for bar in found["pareto"]["bars"]]
+
+
+def test_a_factor_of_numbers_may_be_declared_to_have_categories(cox: Cox, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    nodes = pd.DataFrame({"node": [1, 2, 3, 4] * 4})
+    nodes.assign(y=nodes["node"].map({1: 5.0, 2: 9.0, 3: 4.0, 4: 6.0}) + np.arange(16) / 100).to_csv(path, index=False)
+    _, out, _ = cox("analyze", path, "-r", "y", "-f", "node", "-o", "json")
+    assert json.loads(out)["anova"][0]["df"] == 1
+    _, out, _ = cox("analyze", path, "-r", "y", "-f", "node", "--categories", "node", "-o", "json")
+    assert json.loads(out)["anova"][0]["df"] == 3
 
 
 @pytest.mark.parametrize(

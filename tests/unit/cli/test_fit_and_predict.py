@@ -143,6 +143,46 @@ def test_killed_runs_and_groups_are_read_from_columns(cox: Cox, data: Path) -> N
     assert json.loads(out)["rows"] == 12
 
 
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("command", [("fit",), ("predict", "--at", AT)])
+def test_rows_without_a_response_may_be_left_out_and_that_is_said(
+    cox: Cox, data: Path, command: tuple[str, ...]
+) -> None:
+    table = pd.read_csv(data)
+    table["seconds"] = table["seconds"].mask(table.index == 0)
+    table["killed"] = [1, *[0] * (len(table) - 1)]  # of the row that is left out: the marks go with their rows
+    table.to_csv(data, index=False)
+    options = (*OPTIONS, "--drop-missing", "--censored", "killed")
+    _, out, _ = cox(command[0], data, *options, *command[1:], "-o", "json")
+    found = json.loads(out)
+    assert (found["rows"], found["notes"]) == (23, ["1 row without a value of seconds left out."])
+    _, out, _ = cox(command[0], data, *options, *command[1:])
+    assert "1 row without a value of seconds left out." in out
+
+
+@pytest.mark.usefixtures("quick")
+def test_numbers_may_be_names_without_order(cox: Cox, data: Path) -> None:
+    table = pd.read_csv(data)
+    table["network"] = table["network"].map({"deep": 7, "flat": 3})
+    table.to_csv(data, index=False)
+    names = (*OPTIONS, "--categories", "network")
+    at = "workers=3,batch=100,network=7"
+    _, out, _ = cox("predict", data, *names, "--at", at, "-o", "json")
+    [prediction] = json.loads(out)["predictions"]
+    assert prediction["at"] == {"workers": 3, "batch": 100, "network": "7"}
+    code, _, err = cox("predict", data, *names, "--at", at.replace("7", "5"))
+    assert (code, err) == (2, "cox: factor network has no category 5; it has 3, 7.\n")
+    code, _, _ = cox("fit", data, *names)
+    assert code == 0
+
+
+@pytest.mark.parametrize("command", [("fit",), ("predict", "--at", AT)])
+def test_a_seed_is_no_negative_number(cox: Cox, data: Path, command: tuple[str, ...]) -> None:
+    code, _, err = cox(command[0], data, *OPTIONS, *command[1:], "--seed", "-1")
+    assert code == 2
+    assert "Invalid value for '--seed'" in err
+
+
 def _spoilt(data: Path, **columns: Any) -> Path:
     table = pd.read_csv(data).astype(object)
     for name, value in columns.items():

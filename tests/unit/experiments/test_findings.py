@@ -12,6 +12,7 @@ from coxswain.core.experiments.findings import find
 from coxswain.core.ledger.entry import Entry
 from tests.unit.experiments.test_life import manifest
 from tests.unit.forecasts.making import STARTUP, after, entry, issued, text
+from tests.unit.report.made import experiment, observe
 
 MEAN_SERVICE, UTILIZATION = 100.0, 0.6
 
@@ -33,6 +34,21 @@ def one_after_the_other(jobs: int) -> list[Entry]:
         responses = {**made.observation.responses, "wait": start - arrival}
         entries.append(replace(made, observation=replace(made.observation, responses=responses)))
     return entries
+
+
+def test_what_blocks_differ_by_is_in_the_analysis_but_is_no_effect() -> None:
+    made = experiment(design={"type": "FullFactorial", "replications": 2, "blocks": 2})
+    _, observations = observe(made)
+    entries = []
+    for number, each in enumerate(observations):
+        slower = {"duration": each.responses["duration"] + 30 * each.block}
+        entries.append(replace(entry(number, [1.0]), observation=replace(each, responses=slower)))
+    found = find(made.spec, entries)
+    whole = json.loads(found.text)["responses"][0]["anova"]
+    assert whole[0]["term"] == "Block"
+    assert whole[0]["percent"] > 90
+    assert "Block" not in {effect.term for effect in found.effects}
+    assert (found.largest or "").startswith("epochs")
 
 
 def test_the_queue_that_runs_saw_stands_beside_what_the_formula_gives() -> None:

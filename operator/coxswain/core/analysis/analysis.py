@@ -27,7 +27,7 @@ from coxswain.core.analysis.notes import notes
 from coxswain.core.analysis.pareto import Pareto, pareto
 from coxswain.core.analysis.reduction import Removal, reduce_terms
 from coxswain.core.analysis.sample import Means, means_as_sample, rows_as_sample
-from coxswain.core.analysis.terms import Term
+from coxswain.core.analysis.terms import Term, main_effect
 from coxswain.core.analysis.verdict import Check
 from coxswain.core.dataset import Dataset
 from coxswain.core.errors import InputError
@@ -81,10 +81,11 @@ class Analysis:
     def predict(self, settings: pd.DataFrame) -> pd.DataFrame:
         """The response at settings in natural units: its mean, with confidence, and where a new measurement falls.
 
+        Blocks are not among the settings: what is predicted is the average over them.
         Columns `mean`, `se`, `low`, `high` (of the mean) and `new_low`, `new_high` (of one new measurement).
         """
         fit = self.fit
-        columns = fit.matrix.at(settings)
+        columns = fit.columns_at(settings)
         spreads = np.sqrt([error.mean_sq for error in fit.errors])
         variance = np.sum((columns * spreads) @ fit.inverse * (columns * spreads), axis=1)
         new = variance + fit.strata[0].mean_sq + _between_variance(fit)
@@ -117,6 +118,8 @@ def analyze(
 ) -> Analysis:
     """Analyse a response by a model of the given terms.
 
+    Where the data have blocks, these are a term of their own, before all others and in no interaction: what differs
+    between blocks is then neither in the error nor in an effect, and an effect that looks like it is aliased with it.
     Rows of one group are one unit (see `sample`); with `means`, rows are means of replicates. With `reduce`, terms
     that do not matter at `alpha` are left out. `folds` and `seed` are for R² on units left out.
     """
@@ -129,7 +132,10 @@ def analyze(
         raise InputError(
             f"column {data.response} is {sample.y[0]:g} in all {sample.noun}: there is nothing to explain."
         )
-    fit = fit_terms(sample, data.factors, terms)
+    if data.block is None:
+        fit = fit_terms(sample, data.factors, terms)
+    else:
+        fit = fit_terms(sample, (data.block, *data.factors), (main_effect(data.block.name), *terms))
     fit, removals = reduce_terms(fit, alpha) if reduce else (fit, ())
     coefficients = coded_coefficients(fit, alpha)
     curved = curvature(fit, alpha)

@@ -53,8 +53,8 @@ def normality(fit: Fit, alpha: float) -> Check:
 
 def equal_variances(fit: Fit, alpha: float, *, normal: bool) -> Check:
     """Whether replicates vary as much in every cell: by Bartlett's test if normal, else by Levene's (from medians)."""
-    cells = fit.sample.cells
-    groups = [fit.sample.y[cells == cell] for cell in np.unique(cells)]
+    cells, values = fit.sample.cells, fit.unblocked
+    groups = [values[cells == cell] for cell in np.unique(cells)]
     groups = [group for group in groups if len(group) > 1]
     # Bartlett's test takes logarithms of the variances.
     bartlett = normal and all(np.ptp(group) > 0 for group in groups)

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from coxswain.core.analysis.matrix import Array, ModelMatrix, model_matrix
 from coxswain.core.analysis.sample import Sample
-from coxswain.core.analysis.terms import Term
+from coxswain.core.analysis.terms import Term, main_effect
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor
 
@@ -135,6 +135,37 @@ class Fit:
         known = self.sample.pure_error
         squares = self.sample.weight * self.residuals**2 + known.sum_sq / len(self.residuals)
         return float(1 - np.sum(squares / (1 - self.leverage) ** 2) / self.sample.total_sum_sq)
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors, without the blocks."""
+        return tuple(factor for factor in self.matrix.factors if factor.name != self.sample.block)
+
+    @property
+    def block(self) -> Term | None:
+        """The term of the blocks, where there are any."""
+        return main_effect(self.sample.block) if self.sample.block else None
+
+    @property
+    def effects(self) -> list[int]:
+        """The places of the columns that are effects: neither the intercept nor differences between blocks."""
+        return [place for place, column in enumerate(self.matrix.columns) if column.term not in {None, self.block}]
+
+    @property
+    def unblocked(self) -> Array:
+        """The values without what their blocks differ by."""
+        places = self.matrix.of(self.block) if self.block else []
+        values: Array = self.sample.y - self.columns[:, places] @ self.coefficients[places]
+        return values
+
+    def columns_at(self, settings: pd.DataFrame) -> Array:
+        """The columns' values at settings of the factors, in the average block."""
+        if self.block is None:
+            return self.matrix.at(settings)
+        any_block = self.sample.settings[self.sample.block].iloc[0]
+        columns = self.matrix.at(settings.assign(**{str(self.sample.block): any_block}))
+        columns[:, self.matrix.of(self.block)] = 0.0  # contrasts add up to zero over the blocks
+        return columns
 
     def unexplained(self, values: Array) -> Array:
         """What the model's columns leave of one or several other columns."""

@@ -28,8 +28,7 @@ def notes(data: Dataset, fit: Fit, kind: SumsOfSquares, removals: Sequence[Remov
 
 
 def _about_rows(data: Dataset, fit: Fit) -> Iterator[str]:
-    if data.dropped:
-        yield f"{plural(data.dropped, 'row')} without a value of {data.response} left out."
+    yield from data.left_out
     if data.grouped and fit.sample.split_plot:
         yield (
             "Settings differ within groups: terms that are constant within each are tested against the error between "
@@ -42,7 +41,7 @@ def _about_rows(data: Dataset, fit: Fit) -> Iterator[str]:
 def _about_balance(fit: Fit, kind: SumsOfSquares) -> Iterator[str]:
     cells = fit.sample.cells
     counts = np.bincount(cells)
-    possible = math.prod(len(factor.values) for factor in fit.matrix.factors)
+    possible = math.prod(len(factor.values) for factor in fit.factors)
     empty = possible - len(counts)
     if 0 < empty <= MOST_EMPTY_SHARE * possible:
         yield f"{plural(empty, 'combination')} of {possible} not measured: {listed(_empty_cells(fit))}."
@@ -56,8 +55,8 @@ def _about_balance(fit: Fit, kind: SumsOfSquares) -> Iterator[str]:
 
 
 def _empty_cells(fit: Fit) -> tuple[str, ...]:
-    factors = fit.matrix.factors
-    measured = set(fit.sample.settings.itertuples(index=False, name=None))
+    factors = fit.factors
+    measured = set(fit.sample.settings[[factor.name for factor in factors]].itertuples(index=False, name=None))
     grid = np.array(np.meshgrid(*(np.arange(len(factor.values)) for factor in factors), indexing="ij"))
     cells = (
         tuple(factor.values[place] for factor, place in zip(factors, places, strict=True))

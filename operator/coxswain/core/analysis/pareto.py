@@ -44,15 +44,17 @@ class Pareto:
 
 
 def pareto(fit: Fit, coefficients: tuple[Coefficient, ...], alpha: float) -> Pareto:
-    """The chart of all coefficients but the intercept."""
-    names = [coefficient.term for coefficient in coefficients[1:]]
+    """The chart of all coefficients but the intercept and those of blocks."""
+    places = fit.effects
+    shown = [coefficients[place] for place in places]
+    names = [coefficient.term for coefficient in shown]
     if not fit.exact or not names:
-        values = np.abs([coefficient.t for coefficient in coefficients[1:]])
+        values = np.abs([coefficient.t for coefficient in shown])
         df = min(error.df for error in fit.errors)
         limit = float(stats.t.isf(alpha / 2, df)) if df else float("nan")
-        return Pareto("t", limit, _bars(names, values, [coefficient.p < alpha for coefficient in coefficients[1:]]))
+        return Pareto("t", limit, _bars(names, values, [coefficient.p < alpha for coefficient in shown]))
     # In an orthogonal two-level design these are the effects; otherwise effects of columns scaled to be as precise.
-    values = 2 * np.abs(fit.coefficients[1:]) / np.sqrt(np.diag(fit.inverse)[1:] * len(fit.sample.y))
+    values = 2 * np.abs(fit.coefficients[places]) / np.sqrt(np.diag(fit.inverse)[places] * len(fit.sample.y))
     found = lenth(values, alpha)
     return Pareto("effect", found.me, _bars(names, values, list(values > found.me)), found)
 

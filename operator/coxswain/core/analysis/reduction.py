@@ -2,7 +2,7 @@
 
 Backward elimination: of the terms that no other term contains, the least significant one goes, until all that may go
 matter. Each step pools what it drops into the error. Without an error to begin with, Lenth's limit decides instead.
-P-values after a selection look better than they are; the analysis says so.
+P-values after a selection look better than they are; the analysis says so. Blocks stay: so the runs were made.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def reduce_terms(fit: Fit, alpha: float) -> tuple[Fit, tuple[Removal, ...]]:
         removals = [Removal(term.name, None) for term in reversed(fit.matrix.terms) if term not in terms]
         return _refit(fit, terms), tuple(removals)
     while True:
-        tests = ((term_test(fit, term)[1], term) for term in removable(fit.matrix.terms))
+        tests = ((term_test(fit, term)[1], term) for term in removable(fit.matrix.terms) if term != fit.block)
         useless = [(p, term) for p, term in tests if p > alpha]
         if not useless:
             # From the values again, since each step carried its rounding on.
@@ -45,6 +45,7 @@ def _beyond_lenth(fit: Fit, alpha: float) -> list[Term]:
     active = {bar.term for bar in pareto(fit, coded_coefficients(fit, alpha), alpha).bars if bar.active}
     needed = {column.term for column in fit.matrix.columns if column.name in active and column.term is not None}
     needed |= set[Term]().union(*(term.parts for term in needed))
+    needed |= {fit.block} if fit.block else set()
     return [term for term in fit.matrix.terms if term in needed]
 
 

@@ -58,11 +58,14 @@ class Sample:
     weight: float = 1.0
     pure_error: PureError = PureError()
     split_plot: bool = False
+    block: str | None = None
+    """The column of the settings that has the block: runs of one cell in different blocks are still its replicates."""
 
     @property
     def cells(self) -> npt.NDArray[np.int64]:
-        """The number of the combination of settings each value belongs to."""
-        return self.settings.groupby(list(self.settings.columns), sort=False).ngroup().to_numpy().astype(np.int64)
+        """The number of the combination of factors' settings each value belongs to."""
+        factors = [name for name in self.settings.columns if name != self.block]
+        return self.settings.groupby(factors, sort=False).ngroup().to_numpy().astype(np.int64)
 
     @property
     def is_of_means(self) -> bool:
@@ -78,7 +81,8 @@ class Sample:
 def rows_as_sample(data: Dataset) -> Sample:
     """Every row is a value; with a group column whose rows share their settings, every group is."""
     labels = tuple(f"row {row}" for row in data.rows)
-    sample = Sample(data.settings, data.y, data.units, labels)
+    block = data.block.name if data.block else None
+    sample = Sample(data.settings, data.y, data.units, labels, block=block)
     if not data.grouped:
         return sample
     by_unit = data.settings.groupby(data.units)
@@ -92,6 +96,7 @@ def rows_as_sample(data: Dataset) -> Sample:
         np.arange(len(means), dtype=np.int64),
         tuple(f"the unit of row {row}" for row in first),
         noun="units",
+        block=block,
     )
 
 

@@ -6,8 +6,8 @@ The API has one set of options for all types, because a schema wants that; here 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from coxswain.core.api.design import SEARCHES, FactorSpec, Setting
 from coxswain.core.api.design import DesignOptions as ApiOptions
-from coxswain.core.api.design import FactorSpec, Setting
 from coxswain.core.api.design import Row as ApiRow
 from coxswain.core.api.experiment import ExperimentSpec
 from coxswain.core.api.fields import Kind, kind_of
@@ -34,6 +34,14 @@ def design_of(spec: ExperimentSpec) -> Design:
     for factor in spec.factors:
         _require_positive(factor, design)
     return design
+
+
+def squared_factors(spec: ExperimentSpec) -> tuple[str, ...]:
+    """The factors whose squares the design is made to estimate; none in a search, which only looks for the best."""
+    if spec.design.type in SEARCHES:
+        return ()
+    factors = [factor.factor() for factor in spec.factors]
+    return tuple(factors[index].name for index in _options(spec.design).squared(factors))
 
 
 # What each type takes of its own; what all take is set afterwards.
