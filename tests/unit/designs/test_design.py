@@ -155,6 +155,9 @@ def test_centre_points_are_in_the_middle_of_coded_units_and_whole_where_the_fact
     assert [row.settings for row in centers] == [{"batch_size": 91.0, "rate": 0.03}] * 3
     assert centers[0].coded["batch_size"] == pytest.approx(given_factors[0].code(91))
     assert design.run_count == 14
+    assert design.notes == ("batch_size takes whole numbers; its centre is rounded to 91.",)
+    even = [Factor("batch_size", levels=(32, 512), coding=Coding.LOG, whole=True)]
+    assert build(even, FullFactorial(center_points=1)).notes == ()
 
 
 def test_centre_points_are_run_for_each_combination_of_categories() -> None:

@@ -96,7 +96,9 @@ def test_runs_already_done_are_completed() -> None:
     made = [dict(row.settings) for row in design.rows]
     assert all(row not in done for row in made)
     assert len(design.earlier) == 4
-    assert design.notes == ("4 runs already done count in its efficiency and power.",)
+    [note] = design.notes
+    assert note.startswith("4 runs already done count in its efficiency and power")
+    assert "sees the new runs alone, so give `cox analyze` one table with all" in note
 
 
 def test_rows_follow_from_the_seed_and_from_no_other_option() -> None:

@@ -37,7 +37,7 @@ class Draft:
     """How many centre points this kind of design usually has."""
     notes: tuple[str, ...] = ()
     earlier: tuple[Settings, ...] = ()
-    """Runs already done that the analysis will use beside these."""
+    """Runs already done, which are to be analysed together with these."""
     d_efficiency: float | None = None
 
 

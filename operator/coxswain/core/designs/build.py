@@ -8,12 +8,12 @@ runs follow from the options.
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from coxswain.core.designs.base import DesignOptions, Draft, Settings
 from coxswain.core.designs.blocking import Blocking, choose_blocking
 from coxswain.core.designs.design import Design, Row
-from coxswain.core.designs.placing import center_of, coded_value
+from coxswain.core.designs.placing import MOVED, center_of, coded_value
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor
 
@@ -41,7 +41,7 @@ def build(factors: Sequence[Factor], options: DesignOptions) -> Design:
         rows=tuple(rows),
         fraction=draft.fraction,
         confounded=blocking.confounded if blocking else (),
-        notes=draft.notes,
+        notes=(*draft.notes, *_rounded_centers(factors, draft, centers)),
         earlier=draft.earlier,
         d_efficiency=draft.d_efficiency,
     )
@@ -68,6 +68,15 @@ def _centers(factors: Sequence[Factor], draft: Draft, count: int) -> tuple[Setti
         for index, factor in enumerate(factors)
     ]
     return tuple(itertools.product(*places)) * count
+
+
+def _rounded_centers(factors: Sequence[Factor], draft: Draft, centers: Sequence[Settings]) -> Iterator[str]:
+    """A note for each factor whose centre is not quite in the middle, unless other rows have it, and so a note."""
+    for index, factor in enumerate(factors):
+        if centers and factor.is_numeric and centers[0][index] not in {row[index] for row in draft.rows}:
+            center = float(centers[0][index])
+            if abs(factor.code(center)) > MOVED:
+                yield f"{factor.name} takes whole numbers; its centre is rounded to {center:g}."
 
 
 def _blocking(draft: Draft, options: DesignOptions) -> Blocking | None:

@@ -54,7 +54,7 @@ class Design:
     """The effects that cannot be told from differences between blocks."""
     notes: tuple[str, ...] = ()
     earlier: tuple[Settings, ...] = ()
-    """Runs already done that the analysis will use beside these."""
+    """Runs already done, which are to be analysed together with these."""
     d_efficiency: float | None = None
     """Of a DOptimal design: 1 would be orthogonal and balanced."""
 

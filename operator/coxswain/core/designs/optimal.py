@@ -84,13 +84,22 @@ class DOptimal(DesignOptions):
                 f"DOptimal: the allowed combinations cannot tell all {model.size} coefficients of the {self.model} "
                 "model apart; exclude fewer or choose a smaller model."
             )
-        notes = (f"{len(earlier)} runs already done count in its efficiency and power.",) if earlier else ()
+        notes = (_about_earlier(len(earlier)),) if earlier else ()
         return Draft(
             rows=tuple(search.settings(row) for row in levels),
             notes=notes,
             earlier=earlier,
             d_efficiency=float(np.exp(information / model.size)) / (self.size + len(earlier)),
         )
+
+
+def _about_earlier(count: int) -> str:
+    """Their settings are in the spec but not what they measured, so the analysis of the experiment cannot use them."""
+    runs = "1 run already done counts" if count == 1 else f"{count} runs already done count"
+    return (
+        f"{runs} in its efficiency and power, which hold for an analysis of both: the experiment's own sees the new "
+        "runs alone, so give `cox analyze` one table with all."
+    )
 
 
 def linear_model(factors: Sequence[Factor], model: Model) -> LinearModel:

@@ -14,6 +14,9 @@ from coxswain.core.designs.base import Settings
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor, Level
 
+MOVED = 1e-6
+"""A setting further than this from its place in coded units was moved, and a note tells so."""
+
 
 def coded_value(factor: Factor, value: Level) -> float | None:
     """A setting in coded units; of categories the first is -1, the last +1, and those between have no place."""
@@ -56,7 +59,7 @@ def at_places(factors: Sequence[Factor], coded: NDArray[np.float64]) -> tuple[tu
                 f"factor {factor.name}: whole numbers between {_listed(factor.extremes)} leave no room for the "
                 f"{len(used)} levels of this design; widen its levels or choose a two-level design."
             )
-        moved = any(abs(factor.code(value) - place) > 1e-6 for place, value in setting.items())
+        moved = any(abs(factor.code(value) - place) > MOVED for place, value in setting.items())
         if moved:
             notes.append(f"{factor.name} takes whole numbers; its levels are rounded to {_listed(used)}.")
         elif not set(factor.levels) <= set(used):

@@ -76,7 +76,11 @@ class PlackettBurman(DesignOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitiveScreening(DesignOptions):
-    """A three-level screening design of numeric factors: pairs of mirrored rows, and the centre."""
+    """A three-level screening design of numeric factors: pairs of mirrored rows, and the centre.
+
+    Squares are not in its model: with 2k + 1 rows they would leave no error, they are entangled with interactions, and
+    main effects, which it is for, are clear of them. What each would add is told beside the analysis.
+    """
 
     least_factors: ClassVar[int] = 3
 
