@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from coxswain.core.api.status import Adjusted, JobStatus
+from coxswain.core.api.status import Adjusted, Forecast, JobStatus
 from coxswain.core.jobs import actions
 from coxswain.core.jobs.life import decide, not_before, start
 from coxswain.core.jobs.view import FINALIZER, Advice, Job, Outlook, Trained
@@ -303,3 +303,15 @@ def test_a_deadline_that_has_passed_is_told_though_nothing_can_be_forecast() -> 
     assert passed
     assert (passed.status, passed.reason) == ("False", "Passed")
     assert decide(seen(job(deadline={"within": "30s"}), 29)).status.condition("DeadlineAttainable") is None
+
+
+def test_a_job_that_starts_at_once_is_told_what_it_may_expect_and_what_would_do() -> None:
+    asked = job(deadline={"within": "30s"})
+    forecast = Forecast(confidence_percent=95, finish_time=after(100), chance_percent=20.0)
+    outlook = Outlook(forecast, "Learned", "forecast from 9 finished runs like it.")
+    status = start(asked, NOON, Advice(attainable=False, remedy="It would do with 4 epochs."), outlook)
+    condition = status.condition("DeadlineAttainable")
+    assert condition
+    assert (condition.status, condition.reason) == ("False", "AtRisk")
+    assert condition.message.endswith("It would do with 4 epochs.")
+    assert status.forecast == forecast

@@ -80,7 +80,8 @@ def start(job: Job, now: datetime, advice: Advice | None = None, outlook: Outloo
     status = status.having(ADMITTED, "True", "Started", f"attempt {number} has begun.", now=now)
     status = status.having(SUSPENDED, "False", "Started", "it may run.", now=now)
     seen = Snapshot(job, now, advice=advice, outlook=outlook)
-    return words.with_columns(with_issued(with_advice(status, seen), seen, starts=True), job)
+    status = with_outlook(with_advice(status, seen), seen)
+    return words.with_columns(with_issued(status, seen, starts=True), job)
 
 
 def not_before(job: Job) -> datetime | None:
