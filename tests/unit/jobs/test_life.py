@@ -307,7 +307,7 @@ def test_a_deadline_that_has_passed_is_told_though_nothing_can_be_forecast() -> 
 
 def test_a_job_that_starts_at_once_is_told_what_it_may_expect_and_what_would_do() -> None:
     asked = job(deadline={"within": "30s"})
-    forecast = Forecast(confidence_percent=95, finish_time=after(100), chance_percent=20.0)
+    forecast = Forecast(time=NOON, confidence_percent=95, finish_time=after(100), chance_percent=20.0)
     outlook = Outlook(forecast, "Learned", "forecast from 9 finished runs like it.")
     status = start(asked, NOON, Advice(attainable=False, remedy="It would do with 4 epochs."), outlook)
     condition = status.condition("DeadlineAttainable")
