@@ -259,20 +259,14 @@ class Jobs:
 
     def _entry(self, seen: Snapshot, action: actions.Record) -> Entry:
         job, attempt = seen.job, seen.attempt
-        others = [other for other in self._cache.jobs() if other.uid != job.uid]
-        spans = [
-            (theirs.start_time, theirs.completion_time or seen.now)
-            for other in others
-            for theirs in other.status.attempts
-            if not theirs.queued
-        ]
+        jobs = self._cache.jobs()
         return entry_of(
             job,
             action.verdict,
             ended=seen.ended_at,
             node_type=self._node_type(seen),
             prices=self._settings.prices.table,
-            load=load_during(attempt.start_time, seen.ended_at, spans) if attempt else None,
+            load=load_during(job, jobs, attempt.start_time, seen.ended_at) if attempt else None,
         )
 
     async def _record(self, entry: Entry) -> None:

@@ -336,14 +336,7 @@ class Operator:
         attempt = job.status.attempt
         if attempt is None or trained is None or not trained.epochs:
             return None
-        others = [other for other in self.cache.jobs() if other.uid != job.uid]
-        spans = [
-            (each.start_time, each.completion_time or trained.at)
-            for other in others
-            for each in other.status.attempts
-            if not each.queued
-        ]
-        return load_during(attempt.start_time, trained.at, spans)
+        return load_during(job, self.cache.jobs(), attempt.start_time, trained.at)
 
     def _observed(self, family: str) -> None:
         """The ledger has other observations of a family."""

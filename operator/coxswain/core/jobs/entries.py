@@ -94,14 +94,17 @@ def run_of(job: Job) -> PlannedRun:
     )
 
 
-def load_during(start: datetime, end: datetime, others: Iterable[tuple[datetime, datetime]]) -> float:
-    """How many jobs ran on average in a span of time, the one that it belongs to included."""
+def load_during(job: Job, jobs: Iterable[Job], start: datetime, end: datetime) -> float:
+    """How many of some jobs ran on average in a span of time of one of them, itself included."""
     span = (end - start).total_seconds()
     if span <= 0:
         return 1.0
     shared = sum(
-        max((min(end, theirs_end) - max(start, theirs_start)).total_seconds(), 0.0)
-        for theirs_start, theirs_end in others
+        max((min(end, attempt.completion_time or end) - max(start, attempt.start_time)).total_seconds(), 0.0)
+        for other in jobs
+        if other.uid != job.uid
+        for attempt in other.status.attempts
+        if not attempt.queued
     )
     return 1.0 + shared / span
 
