@@ -20,6 +20,7 @@ from coxswain.core.baselines import (
     backtest_queue,
     parse_arrivals,
     parse_deadlines,
+    policies,
     read_recorded,
 )
 from coxswain.core.baselines.policies import Coxswain, Jobs, Lessons
@@ -114,6 +115,24 @@ def test_deadlines_are_read() -> None:
     assert parse_deadlines("normal:300,100") == Normal(300.0, 100.0)
     with pytest.raises(InputError, match="write contested"):
         parse_deadlines("normal:300")
+
+
+def test_differences_of_value_count_as_far_as_they_come_true_elsewhere() -> None:
+    runs = table(runs=1)
+    noises = [np.random.default_rng(seed).normal(0.9, 0.01, len(runs)) for seed in range(4)]
+    real, *noise = (
+        read_recorded(each, response="seconds", value="accuracy", factors=FACTORS, adjust=["epochs"])
+        for each in (runs, *(runs.assign(accuracy=values) for values in noises))
+    )
+    assert policies._trust(real.value, 0) > 0.9
+    assert np.mean([policies._trust(each.value, 0) for each in noise]) < 0.4
+    # Where nothing is to be gained, nothing is risked: the fastest is picked, though all are sure enough.
+    context = real.contexts[4]
+    lessons = Lessons(real.time, real.value, real, 0)
+    indifferent = Coxswain(lessons.time_model, lambda settings: np.full(len(settings), 0.9), lessons.at_stake)
+    jobs = Jobs(context, np.array([1.2 * float(context.usual.max())]), context.usual[None, :])
+    picked = indifferent.pick(jobs, 0.95, np.random.default_rng(0))
+    assert (picked.chosen[0], picked.promised[0]) == (int(np.argmin(context.usual)), True)
 
 
 @pytest.mark.parametrize(

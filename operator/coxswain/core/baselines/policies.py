@@ -39,6 +39,8 @@ from coxswain.core.planning.times import LEVELS, Times
 QUICK: tuple[Family, ...] = (LOG_LOG, GAUSSIAN_PROCESS)
 # Where nothing can be promised, this share of the best chance is near enough to look at the value again.
 NEARLY = 0.9
+# How often contexts are left out to see how far predicted differences of value come true.
+TRUST_FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +83,48 @@ class Lessons:
 
     @cached_property
     def value_of(self) -> Callable[[Floats], Floats]:
-        """Our predictions of value: only their order counts, and the mean of unlike models orders best."""
-        model = fit(self.value, families=QUICK, seed=self.seed)
-        others = [_plain(family, self.value) for family in (FOREST, BOOSTING)]
-        return lambda settings: np.mean(
-            [model.predict_array(settings).point, *(other(settings) for other in others)], axis=0
-        )
+        """Our predictions of value at the candidates of a context, as far apart as they proved to be elsewhere."""
+        predict, trust = _ordering(self.value, self.seed), _trust(self.value, self.seed)
+
+        def values(settings: Floats) -> Floats:
+            predicted = predict(settings)
+            return np.asarray(predicted.mean() + trust * (predicted - predicted.mean()), dtype=float)
+
+        return values
+
+    @cached_property
+    def at_stake(self) -> float:
+        """What a job loses that is late: how far the worst of a context is usually below its mean."""
+        below = _within(self.value.y, self.value.units)
+        return -float(np.mean([below[self.value.units == unit].min() for unit in np.unique(self.value.units)]))
+
+
+def _ordering(value: Observations, seed: int) -> Callable[[Floats], Floats]:
+    """Predictions of value of which the order counts most: the mean of unlike models orders best."""
+    model = fit(value, families=QUICK, seed=seed)
+    others = [_plain(family, value) for family in (FOREST, BOOSTING)]
+    return lambda settings: np.mean(
+        [model.predict_array(settings).point, *(other(settings) for other in others)], axis=0
+    )
+
+
+def _trust(value: Observations, seed: int) -> float:
+    """How much of a predicted difference within a context comes true in contexts left out: 0 if it is mere noise."""
+    contexts = np.unique(value.units)
+    fold = np.random.default_rng(seed).permutation(len(contexts)) % min(TRUST_FOLDS, len(contexts))
+    predicted = np.empty(len(value.y))
+    for number in range(int(fold.max()) + 1):
+        left_out = np.isin(value.units, contexts[fold == number])
+        predicted[left_out] = _ordering(value.take(~left_out), seed)(value.settings[left_out])
+    expected, came = (_within(each, value.units) for each in (predicted, value.y))
+    moved = float(expected @ expected)
+    return float(np.clip(float(expected @ came) / moved, 0.0, 1.0)) if moved > 0 else 0.0
+
+
+def _within(values: Floats, units: Ints) -> Floats:
+    """Differences from the mean of each unit."""
+    counts = np.maximum(np.bincount(units), 1)
+    return np.asarray(values - (np.bincount(units, weights=values) / counts)[units], dtype=float)
 
 
 def best_within(limits: Floats, values: Floats, deadlines: Floats) -> Picks:
@@ -101,22 +139,26 @@ def best_within(limits: Floats, values: Floats, deadlines: Floats) -> Picks:
 class Coxswain:
     """Our own: bounds at which promises are kept with the confidence asked for.
 
-    Where nothing can be promised, the most value among the candidates that come near the best chance there is.
+    Of the candidates that can be promised the one worth most is picked, a late one being worth nothing; where nothing
+    can be promised, of those that come near the best chance there is.
     """
 
     time: FittedModel
     value: Callable[[Floats], Floats]
+    at_stake: float
 
     def pick(self, jobs: Jobs, confidence: float, rng: np.random.Generator) -> Picks:  # noqa: ARG002 nothing is random
         """The most value that is in time with the confidence."""
         seen = self.foresee(jobs.context, confidence)
         chances = np.array([seen.predicted.cdf(deadline) for deadline in jobs.deadlines])
+        worth = chances * (seen.values - seen.values.min() + self.at_stake)
         near = chances >= NEARLY * chances.max(axis=1, keepdims=True)
-        otherwise = np.argmax(np.where(near, seen.values, -np.inf), axis=1)
+        otherwise = np.argmax(np.where(near, worth, -np.inf), axis=1)
         if seen.level is None:
             return Picks(otherwise, np.zeros(len(jobs.deadlines), dtype=bool))
-        picks = best_within(seen.predicted.quantile(seen.level), seen.values, jobs.deadlines)
-        return Picks(np.where(picks.promised, picks.chosen, otherwise), picks.promised)
+        within = seen.predicted.quantile(seen.level) <= jobs.deadlines[:, None]
+        promised = np.asarray(within.any(axis=1))
+        return Picks(np.where(promised, np.argmax(np.where(within, worth, -np.inf), axis=1), otherwise), promised)
 
     def foresee(self, context: Context, confidence: float) -> "Foreseen":
         """What is predicted of the candidates of a context, whatever the deadline."""
@@ -232,7 +274,7 @@ def check_policies(names: Sequence[str]) -> None:
 
 
 POLICIES: Mapping[str, Callable[[Lessons], Policy]] = {
-    "coxswain": lambda lessons: Coxswain(lessons.time_model, lessons.value_of),
+    "coxswain": lambda lessons: Coxswain(lessons.time_model, lessons.value_of, lessons.at_stake),
     "mean": lambda lessons: Point(lambda settings: lessons.time_model.predict_array(settings).point, lessons.value_of),
     "courier": _courier,
     "fltk": _fltk,
