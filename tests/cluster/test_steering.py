@@ -12,6 +12,7 @@ from tests.cluster.operating import API_VERSION, Manifest, Operating, job
 
 # A worker whose epochs take half a second each and whose accuracy grows with them: it measures and says so as any does.
 SCRIPT = """
+trap 'exit 143' TERM
 now() { cut -d' ' -f1 /proc/uptime; }
 began=$(date -u +%Y-%m-%dT%H:%M:%SZ); start=$(now); n=$COXSWAIN_EPOCHS; i=1; e=''; s=''; a=''
 sleep 1
@@ -119,7 +120,7 @@ def test_applying_a_manifest_again_neither_conflicts_nor_reverts(taught: Operati
 
 
 def test_a_job_that_waits_in_kueue_is_steered_until_kueue_starts_it(taught: Operating, busybox: str) -> None:
-    manifest = timed("queued", busybox, "60s")
+    manifest = timed("queued", busybox, "40s")
     manifest["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
     taught.apply(manifest)
 
