@@ -55,7 +55,7 @@ def drawn(curves: Mapping[str, Sequence[Kept]]) -> str:
         for each in points
         for side in (-2, 2)
     ]
-    promised = number_axis([75, 100], "promised, %")
+    promised = number_axis([75, 100], "promised (across) and kept (up), %")
     plot = Plot(promised, number_axis([*values, 75, 100], "kept, %"), "Promised against kept", width=420, height=320)
     plot.line([(75, 75), (100, 100)], "guide")
     for place, (name, points) in enumerate(curves.items()):
