@@ -10,7 +10,7 @@ its metrics, and somebody reads them as often as the operator does.
 
 Two processes: whole runs under the worker and under torchrun in turns, the mean epochs of each compared.
 
-    python -m benchmarks.worker_overhead
+    python -m benchmarks.worker_overhead [NETWORK …]       # some three quarters of an hour for all, a quarter for one
 """
 
 import itertools
@@ -48,15 +48,16 @@ _ORDERS = tuple(itertools.permutations(range(3)))
 CASES = (("fashion-cnn", 1280, 28, 1), ("mobilenet", 256, 64, 3), ("shallow-cnn", 12800, 8, 1))
 
 
-def run() -> None:
-    """Print both comparisons; takes some three quarters of an hour."""
+def run(networks: Sequence[str] = ()) -> None:
+    """Print both comparisons, of some networks or of all."""
     torch.set_num_threads(1)
     print("\n### One process: an epoch under the worker ÷ the same in plain torch\n")
     print(f"(load of the machine before: {os.getloadavg()[0]:.1f})\n")
     print("| network | images | a step, ms | ratio of wall time (95 % interval) | of CPU time | control: wall | CPU |")
     print("|---|---|---|---|---|---|---|")
     for case in CASES:
-        _one_process(_settings(*case))
+        if not networks or case[0] in networks:
+            _one_process(_settings(*case))
     print("\n### Two processes: a mean epoch under the worker ÷ under torchrun\n")
     print("| network | worker, s | torchrun, s | ratio |\n|---|---|---|---|")
     _two_processes(_settings(*CASES[0]))
@@ -195,4 +196,4 @@ def _torchrun(variables: Mapping[str, str]) -> float:
 
 
 if __name__ == "__main__":
-    run()
+    run(sys.argv[1:])
