@@ -66,6 +66,20 @@ def test_one_job_takes_less_so_that_the_other_is_in_time() -> None:
     assert shared.decision("a").choice + shared.decision("b").choice < 2 * alone.choice
 
 
+def test_a_job_that_is_not_sure_to_be_in_time_gets_what_hardly_lessens_its_chance() -> None:
+    # Its start takes 10 s, an epoch next to nothing: one epoch is in time with 65 %, two with 61 and ten with 32 %.
+    mostly_start = tuple(
+        Candidate({"epochs": count}, CORE, lognormal(10 + 0.1 * count, 0.1), 1 - 0.5 / count) for count in range(1, 11)
+    )
+    decided = made(job("a", 10.5, candidates=mostly_start)).decision("a")
+    assert (decided.choice, decided.attainable, decided.starts_now) == (1, False, True)
+    assert decided.forecast.chance == pytest.approx(0.61, abs=0.01)
+    # Without a chance, the sooner it is done the better; behind others it adds nothing to their wait.
+    assert made(job("a", 1.0, candidates=mostly_start)).decision("a").choice == 0
+    crowd = made(job("first", 12.0), job("a", 10.5, candidates=mostly_start))
+    assert (crowd.decision("a").choice, crowd.decision("a").starts_now) == (0, False)
+
+
 def test_a_job_that_cannot_be_in_time_gives_way_and_is_told_what_would_do() -> None:
     decided = made(job("hopeless", 5.0, priority=1), job("able", 12.0))
     assert [each.name for each in decided.decisions] == ["able", "hopeless"]

@@ -32,13 +32,12 @@ from coxswain.core.models.observations import put_together
 from coxswain.core.models.predictive import Predictive
 from coxswain.core.models.scales import Scale
 from coxswain.core.models.types import Bools, Floats, Ints
+from coxswain.core.planning.planner import NEARLY
 from coxswain.core.planning.promise import promise_level
 from coxswain.core.planning.times import LEVELS, Times
 
 # Those that are fitted after each run, as the operator does.
 QUICK: tuple[Family, ...] = (LOG_LOG, GAUSSIAN_PROCESS)
-# Where nothing can be promised, this share of the best chance is near enough to look at the value again.
-NEARLY = 0.9
 # How often contexts are left out to see how far predicted differences of value come true.
 TRUST_FOLDS = 5
 

@@ -125,7 +125,7 @@ def _reason(job: Pending, choice: int, now: float, chance: float, before: float)
     if chance < job.asks_for:
         needs = f" (a promise of that needs {_percent(job.asks_for)} here)" if job.asks_for > job.confidence else ""
         asked = f"{_percent(job.confidence)}{needs}"
-        return f"No setting it allows is in time with {asked}; the best has a chance of {_percent(chance)}."
+        return f"No setting it allows is in time with {asked}; it has a chance of {_percent(chance)}."
     if choice == had:
         return f"It is in time with a chance of {_percent(chance)}."
     change = f"{told_settings(job.candidates[had].settings)} → {told_settings(job.candidates[choice].settings)}"

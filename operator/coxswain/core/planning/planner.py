@@ -33,6 +33,10 @@ SURE = 2.0
 ENOUGH = 512
 # A gain in value below this share of the range of a job's values is not worth a rewrite.
 WORTH_CHANGING = 0.02
+# Of a job that is not sure to be in time, this share of the best chance there is leaves room to look at its value.
+NEARLY = 0.9
+# With a chance below this a job is late, and the sooner it is done the better.
+SLIM = 0.01
 # How often what is too much is taken back before those who are late are told so.
 REPAIRS = 3
 
@@ -59,6 +63,7 @@ def plan(snapshot: Snapshot, *, seed: int = 0, effort: float = SEARCH) -> Plan:
     while outlook.unsure(board) and 4 * board.replicates <= min(ENOUGH, EFFORT // count):
         board = board.with_replicates(4 * board.replicates)
         outlook = _settle(board, base.rows, improve(board, outlook.assignment, effort))
+    outlook = _make_the_best(board, outlook)
     before = _before(board, outlook)
     return Plan((*decide(board, outlook, before, base.rows), *refused))
 
@@ -145,6 +150,25 @@ def _settle(board: Board, least: Ints, assignment: Assignment) -> Outlook:
         assignment = Assignment(rows, ordered(board, late, assignment.order), late)
         outlook = _look(board, assignment)
     return outlook
+
+
+def _make_the_best(board: Board, outlook: Outlook) -> Outlook:
+    """Give those that start now though they are late the most value that hardly lessens their chance.
+
+    The others that are late keep to the least: what they would add delays those behind them.
+    """
+    assignment, now = outlook.assignment, board.snapshot.now
+    starts_now = (outlook.starts.begin <= now).all(axis=1)
+    rows = assignment.rows.copy()
+    for job in assignment.order[starts_now & assignment.late[assignment.order]].tolist():
+        own = np.arange(board.first[job], board.first[job + 1])
+        # One that needs more might not start now.
+        own = own[(board.cores[own] == board.cores[rows[job]]) & (board.gpus[own] == board.gpus[rows[job]])]
+        chance, _ = board.chances(own, np.full((len(own), 1), now))
+        if chance.max() >= SLIM:
+            near = chance >= NEARLY * chance.max()
+            rows[job] = own[np.argmax(np.where(near, board.worth[own], -np.inf))]
+    return outlook if (rows == assignment.rows).all() else _look(board, replace(assignment, rows=rows))
 
 
 def _taken_back(board: Board, least: Ints, outlook: Outlook, failing: Bools) -> Ints:
