@@ -26,7 +26,7 @@ from tests.cluster.examples import FOLDER, followed, operator_alone, say
 from tests.cluster.operating import Manifest, Operating, job
 
 EXAMPLE = FOLDER / "fltk-screening.yaml"
-JOBS, MOST, SEED = 20, 20, 42
+JOBS, MOST, SEED = 20, 40, 42
 CONFIDENCE = 95
 POLICIES = ("coxswain", "random")
 PATIENCE_SECONDS = 900.0
