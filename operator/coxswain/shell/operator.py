@@ -298,8 +298,14 @@ class Operator:
         return family_of(job.namespace, job.effective, likely_type(self.cache.all(NODES), selector)).key
 
     def _outlook(self, job: Job, now: datetime) -> Outlook | None:
-        """A job's forecast, as the last plan has it start if it waits."""
-        return self._foreseen(job, now, self.steering.wait((job.namespace, job.name)))
+        """A job's forecast, as the last plan has it start if it waits; one that no plan has seen has none yet.
+
+        It would be forecast as if it began at once, and its first forecast is the one that is kept.
+        """
+        key = (job.namespace, job.name)
+        if not job.problem and job.waits and not self.steering.planned(key):
+            return None
+        return self._foreseen(job, now, self.steering.wait(key))
 
     def _outlook_at_start(self, job: Job, now: datetime) -> Outlook | None:
         return self._foreseen(job, now, None)

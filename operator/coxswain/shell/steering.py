@@ -54,6 +54,10 @@ class Steering:
         """By the name of the queue."""
         self._seen: dict[Key, _Known] = {}
 
+    def planned(self, key: Key) -> bool:
+        """Whether the last plan knew of a job."""
+        return self._step(key) is not None
+
     def wait(self, key: Key) -> Interval | None:
         """How long a job is still to wait, by the last plan."""
         step = self._step(key)

@@ -74,6 +74,29 @@ async def train_half(trial: Later) -> None:
     assert FIRST not in await trial.looked_at(SOON)
 
 
+def test_the_first_forecast_that_is_kept_of_a_job_knows_of_its_wait(trial: Later) -> None:
+    async def play() -> None:
+        names = ("first", "second", "third", "fourth", "last")
+        for name in names[:-1]:
+            await begin(trial, name)
+        await trial.apply("last", parameters={"epochs": 20}, resources={"coresPerWorker": "1"})
+        trial.operator.learning._models[trial.operator._family(trial.job("last"))] = taught([1.0, 2.0])
+        # It is looked at before the queue is planned with it.
+        await trial.operator._look_at(Wake(Kind.JOB, HERE, "last"))
+        assert trial.job("last").status.issued is None
+        await trial.operator._look_at(QUEUE)
+        await trial.operator._look_at(Wake(Kind.JOB, HERE, "last"))
+
+    asyncio.run(play())
+    last = trial.job("last").status
+    assert (last.state, last.attempt) == ("Pending", None)
+    assert last.issued
+    assert last.issued.first
+    assert last.issued.first.finish_time
+    took = last.issued.first.duration_seconds.expected
+    assert (last.issued.first.finish_time - datetime.now(UTC)).total_seconds() > 1.5 * took
+
+
 def test_running_jobs_are_forecast_again_when_another_starts(trial: Later) -> None:
     async def play() -> tuple[datetime, datetime]:
         await train_half(trial)
