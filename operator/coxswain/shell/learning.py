@@ -1,6 +1,7 @@
 """The families' models, kept up to date: refitted in other processes some while after the ledger has changed."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -24,10 +25,14 @@ class Learning:
         self._models: dict[str, FamilyModel] = {}
         self._stale: set[str] = set()
         self._news = asyncio.Event()
+        self._asked: set[str] = set()
+        self._unknown = asyncio.Event()
 
     def of(self, family: str) -> FamilyModel | None:
         """What a family's observations taught; None until that is known, which it will be soon."""
-        if family not in self._models:
+        if family not in self._models and family not in self._asked:
+            self._asked.add(family)
+            self._unknown.set()
             self.changed(family)
         return self._models.get(family)
 
@@ -40,8 +45,12 @@ class Learning:
         """Learn for ever what has changed."""
         while True:
             await self._news.wait()
-            await asyncio.sleep(self._debounce)
+            # Observations often come several at a time. A family that is asked about for the first time is not kept
+            # waiting for that: its jobs do not start before it is known what it has taught.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._unknown.wait(), self._debounce)
             self._news.clear()
+            self._unknown.clear()
             families, self._stale = self._stale, set()
             for family in sorted(families):
                 await self._learn(family)
