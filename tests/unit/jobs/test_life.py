@@ -315,3 +315,13 @@ def test_a_job_that_starts_at_once_is_told_what_it_may_expect_and_what_would_do(
     assert (condition.status, condition.reason) == ("False", "AtRisk")
     assert condition.message.endswith("It would do with 4 epochs.")
     assert status.forecast == forecast
+
+
+def test_a_running_job_is_looked_at_when_its_deadline_passes() -> None:
+    late = begun(deadline={"within": "90s"})
+    assert decide(seen(late, 60, child=child(), pods=(running(),))).wake_at == after(90)
+    passed = decide(seen(late, 90, child=child(), pods=(running(),)))
+    assert passed.wake_at is None
+    condition = passed.status.condition("DeadlineAttainable")
+    assert condition
+    assert condition.reason == "Passed"

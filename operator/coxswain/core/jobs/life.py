@@ -228,7 +228,9 @@ def _running(seen: Snapshot, *, running: bool, due: datetime) -> Decision:
         notes = (Note("Running", f"all pods of attempt {status.attempts[-1].number} run."),)
     elif not running and reason not in {"Creating", placed.reason if placed else ""}:
         notes = (Note(reason, message, warning=True),)
-    return Decision(status, notes=notes, wake_at=None if running else due)
+    # When its deadline passes that is told, though its workers say nothing then.
+    ahead = [moment for moment in (None if running else due, seen.job.deadline) if moment and moment > seen.now]
+    return Decision(status, notes=notes, wake_at=min(ahead, default=None))
 
 
 def _stopping(seen: Snapshot, reason: str, message: str) -> Decision:
