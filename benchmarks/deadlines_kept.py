@@ -25,9 +25,9 @@ class Kept(NamedTuple):
     gain: float | None
 
 
-def kept_by_confidence(results: Sequence[Result]) -> list[Kept]:
+def kept_by_confidence(results: Sequence[Result], over: str = "the sets of jobs above") -> list[Kept]:
     """What was kept at each confidence over all these sets of jobs, each job counted once; printed as well."""
-    print("Promised against kept, contested deadlines, over the sets of jobs above")
+    print(f"Promised against kept, contested deadlines, over {over}")
     found = []
     for confidence in sorted({each.confidence for each in results}):
         own = [each for each in results if each.confidence == confidence]

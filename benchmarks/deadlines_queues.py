@@ -2,7 +2,8 @@
 
 Jobs train for 1 to 10 epochs and ask for 6; how long an epoch takes differs between jobs and is predicted with an
 error of 14 %, half of which all jobs of a run have in common. Utilisation is what the jobs as requested would cause.
-The seeds' policies choose when a job comes, as if nobody waited, and serve first come, first served.
+The seeds' policies choose when a job comes, as if nobody waited, and serve first come, first served. With contention,
+jobs that run at the same time slow each other down, and a planner that does not know it is tried as well.
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ SPREAD, SHARED = 0.14, 0.5
 CONFIDENCE = 0.95
 PATIENCE = 30 * 60.0
 FIRST_COME = ("requested", "seeds", "random", "minimum")
+UNAWARE = "thinks c = 0"
 
 
 @dataclass(frozen=True)
@@ -53,17 +55,24 @@ def draw_jobs(utilisation: float, seed: int) -> list[Arrival]:
     return jobs
 
 
-def served(jobs: Sequence[Arrival], policy: str, seed: int) -> list[Served]:
+def served(jobs: Sequence[Arrival], policy: str, seed: int, contention: float = 0.0) -> list[Served]:
     """Our plan, or first come, first served with epochs chosen when a job comes."""
-    if policy == "coxswain":
-        return steered(jobs, SERVERS, patience=PATIENCE, least_span=REQUESTED * USUAL_EPOCH)
+    if policy in ("coxswain", UNAWARE):
+        return steered(
+            jobs,
+            SERVERS,
+            patience=PATIENCE,
+            least_span=REQUESTED * USUAL_EPOCH,
+            contention=contention,
+            believed=0.0 if policy == UNAWARE else contention,
+        )
     rng = np.random.default_rng(seed)
     choices = []
     for job in jobs:
         within = [place for place, each in enumerate(job.candidates) if each.times.quantile(0.5) <= job.due - job.comes]
         chosen = {"seeds": max(within, default=0), "random": int(rng.integers(len(EPOCHS))), "minimum": 0}
         choices.append(chosen.get(policy, REQUESTED - 1))
-    return first_come(jobs, choices, SERVERS)
+    return first_come(jobs, choices, SERVERS, contention=contention)
 
 
 def _outcome(jobs: Sequence[Arrival], outcomes: Sequence[Served]) -> Outcome:
@@ -80,19 +89,19 @@ def _outcome(jobs: Sequence[Arrival], outcomes: Sequence[Served]) -> Outcome:
     )
 
 
-def queues(utilisations: Sequence[float], repetitions: int) -> None:
+def queues(utilisations: Sequence[float], repetitions: int, contention: float = 0.0) -> None:
     """Print attainment against first come, first served with the seeds' policies."""
-    print(f"  {'utilisation':>11s} {'policy':>10s} {'in time':>8s} {'value':>6s} {'longest wait':>12s}", end="")
+    print(f"  {'utilisation':>11s} {'policy':>12s} {'in time':>8s} {'value':>6s} {'longest wait':>12s}", end="")
     print(f" {'promised kept':>16s} {'wait bound held':>16s}")
     for utilisation in utilisations:
-        for policy in ("coxswain", *FIRST_COME):
+        for policy in ("coxswain", *([UNAWARE] if contention else []), *FIRST_COME):
             runs = []
             for seed in range(repetitions):
                 jobs = draw_jobs(utilisation, seed)
-                runs.append(_outcome(jobs, served(jobs, policy, seed)))
+                runs.append(_outcome(jobs, served(jobs, policy, seed, contention)))
             told = [_share([run.kept for run in runs]), _share([run.waits_held for run in runs])]
             print(
-                f"  {utilisation:11.1f} {policy:>10s} {np.mean([run.met for run in runs]):8.1%} "
+                f"  {utilisation:11.1f} {policy:>12s} {np.mean([run.met for run in runs]):8.1%} "
                 f"{np.mean([run.value for run in runs]):6.3f} {max(run.longest_wait for run in runs):10.0f} s "
                 f"{told[0]:>16s} {told[1]:>16s}",
                 flush=True,

@@ -56,6 +56,12 @@ def backtest(
     servers: Annotated[
         int, typer.Option("--servers", metavar="K", help="With --arrivals, jobs that run at a time.")
     ] = 4,
+    contention: Annotated[
+        float,
+        typer.Option(
+            "--contention", metavar="C", help="With --arrivals, by what share a job is slower with all else busy."
+        ),
+    ] = 0.0,
     seed: Seed = 0,
     output: Output = Format.TABLE,
 ) -> None:
@@ -76,6 +82,8 @@ def backtest(
     named, coming = split_names(policies), None if arrivals is None else baselines.parse_arrivals(arrivals)
     if servers < 1:
         raise InputError(f"--servers {servers} runs nothing; give at least 1.")
+    if not 0 <= contention < float("inf"):
+        raise InputError(f"--contention {contention:g} makes no sense; give 0 or more, such as 0.5.")
     results: Sequence[Result | QueuedResult]
     with telling() as tell, threadpool_limits(1):
         if coming is None:
@@ -97,6 +105,7 @@ def backtest(
                 repetitions=repetitions,
                 arrivals=coming,
                 servers=servers,
+                contention=contention,
                 seed=seed,
                 progress=tell,
             )
@@ -106,7 +115,7 @@ def backtest(
         "jobs": results[0].jobs,
         "deadlines": deadlines,
         "confidence": confidence,
-        **({} if coming is None else {"arrivals": arrivals, "servers": servers}),
+        **({} if coming is None else {"arrivals": arrivals, "servers": servers, "contention": contention}),
         "policies": [_document(result) for result in results],
     }
     columns = COLUMNS if coming is None else QUEUED

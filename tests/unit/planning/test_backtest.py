@@ -217,4 +217,11 @@ def test_the_command_lets_jobs_wait_for_each_other(tmp_path: Path) -> None:
     assert [each["name"] for each in document["policies"]] == ["minimum", "random"]
     assert all(each["longest_wait"] >= each["mean_wait"] >= 0 for each in document["policies"])
     assert all(each["met_of_feasible"] >= each["met"] for each in document["policies"])
-    assert isinstance(CliRunner().invoke(app, [*arguments, "--servers", "0"]).exception, InputError)
+    crowded = CliRunner().invoke(app, [*arguments, "--servers", "2", "--contention", "0.5", "-o", "json"])
+    slower = json.loads(crowded.output)
+    assert slower["contention"] == 0.5
+    # With the fastest settings nobody waits for anybody, however slow company makes them.
+    assert [each["policies"][0]["mean_wait"] for each in (document, slower)] == [0, 0]
+    assert slower["policies"][1]["mean_wait"] > document["policies"][1]["mean_wait"] > 0
+    for slip in (["--servers", "0"], ["--contention", "-1"]):
+        assert isinstance(CliRunner().invoke(app, [*arguments, *slip]).exception, InputError)

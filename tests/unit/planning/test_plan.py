@@ -10,6 +10,7 @@ from coxswain.core.planning import (
     Arrivals,
     Candidate,
     Capacity,
+    Decision,
     Infeasible,
     Pending,
     Plan,
@@ -163,6 +164,32 @@ def test_nothing_starts_that_would_make_a_running_job_late() -> None:
     assert starts(120.0)
     assert not starts(110.0)
     assert starts(90.0)  # it is late anyway
+
+
+def test_a_chance_counts_all_the_company_there_could_be() -> None:
+    # It takes 100 s alone, and 125 s with the other of two cores busy: 1 + 0.5 * 1/2.
+    own = Pending("a", 0.0, (Candidate({}, CORE, exactly(100.0)),), deadline=120.0)
+    other = Pending("b", 0.0, (Candidate({}, CORE, exactly(30.0)),))
+    coming = Arrivals(0.05, CORE, exactly(30.0), due=exactly(1000.0))  # 1.5 of them at a time
+
+    def decided(*others: Pending, deadline: float = 120.0, **more: object) -> Decision:
+        return made(replace(own, deadline=deadline), *others, cores=2, contention=0.5, **more).decision("a")
+
+    alone = decided()
+    assert (alone.attainable, alone.forecast.finish.median) == (True, 100.0)
+    for crowded in (decided(other), decided(arrivals=coming), decided(running=(Running("c", CORE, exactly(30.0)),))):
+        assert (crowded.attainable, crowded.forecast.finish.median) == (False, 125.0)
+    assert decided(other, deadline=130.0).attainable
+
+
+def test_who_runs_beside_others_is_waited_for_longer() -> None:
+    # The first that runs would be done in 100 s; with the third core busy, too, it takes 1.5 / 1.25 times as long.
+    running = tuple(Running(name, CORE, exactly(100.0)) for name in ("b", "c"))
+    wide = Pending("a", 0.0, (Candidate({}, Capacity(3000), exactly(10.0)),))
+    assert made(wide, cores=3, running=running).decision("a").forecast.wait.median == 100.0
+    told = made(wide, cores=3, running=running, contention=0.75).decision("a").forecast
+    assert told.wait.median == pytest.approx(120.0)
+    assert told.finish.median == pytest.approx(130.0)  # beside one that needs all cores there is nobody
 
 
 def test_a_choice_is_kept_without_news_and_changed_when_it_is_too_slow() -> None:

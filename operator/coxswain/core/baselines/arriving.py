@@ -2,7 +2,8 @@
 
 Jobs of all contexts come mixed, as a Poisson stream, to servers of which each runs one at a time. Utilisation is what
 the jobs would cause with the mean time of their candidates. As without a queue, a job is predicted by models that have
-not seen its context. The oracle plans as ours does, but knows the true times and values.
+not seen its context. The oracle plans as ours does, but knows the true times and values. With contention, recorded
+times are those of a job alone; ours and the oracle know how much it is.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,6 +101,7 @@ def backtest_queue(
     repetitions: int,
     arrivals: Poisson,
     servers: int,
+    contention: float = 0.0,
     seed: int = 0,
     folds: int = FOLDS,
     progress: Callable[[str], None] = lambda _: None,
@@ -125,7 +127,7 @@ def backtest_queue(
     served = {}
     for name in wanted:
         progress(f"queue of {name}")
-        served[name] = _served(name, queue, servers, usual)
+        served[name] = _served(name, queue, servers, usual, contention)
     worth = {name: _worth(queue, each) for name, each in served.items()}
     return [_result(name, queue, served[name], worth) for name in policies]
 
@@ -155,12 +157,12 @@ def _candidates(times: Sequence[Times], values: Floats) -> tuple[Candidate, ...]
     return tuple(Candidate({}, SERVER, each, float(value)) for each, value in zip(times, values, strict=True))
 
 
-def _served(name: str, queue: Sequence[_Job], servers: int, usual: float) -> list[Served]:
+def _served(name: str, queue: Sequence[_Job], servers: int, usual: float, contention: float) -> list[Served]:
     if name in PLANNED:
         jobs = [job.ours if name == "coxswain" else job.oracle for job in queue]
-        return steered(jobs, servers, patience=PATIENCE * usual, least_span=usual)
+        return steered(jobs, servers, patience=PATIENCE * usual, least_span=usual, contention=contention)
     choices, promised = zip(*(job.picks[name] for job in queue), strict=True)
-    return first_come([job.ours for job in queue], choices, servers, promised)
+    return first_come([job.ours for job in queue], choices, servers, promised, contention=contention)
 
 
 def _worth(queue: Sequence[_Job], served: Sequence[Served]) -> Floats:

@@ -2,7 +2,8 @@
 
 Ours plans anew whenever a job comes or ends, and starts what the plan starts. The seeds choose when a job comes, as if
 nobody waited, and serve first come, first served. Everything here is a simulation: predictions are what a policy sees,
-and `seconds` what truly happens.
+and `seconds` what truly happens to a job that runs alone. Jobs that run at the same time slow each other down where
+there is contention; how much of it the planner believes in is another matter.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from coxswain.core.baselines.servers import Servers
 from coxswain.core.models.types import Floats
 from coxswain.core.planning import Came, Candidate, Capacity, Pending, Running, Snapshot, Times, arrivals_like, plan
 
@@ -20,7 +22,7 @@ _LEAST_LEFT = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """A job: when it comes and is due, its settings as they are predicted, and how long each truly takes.
+    """A job: when it comes and is due, its settings as they are predicted, and how long each truly takes alone.
 
     `requested` is what it would run with if nobody chose; `level` what a chance has to be for a promise.
     """
@@ -49,25 +51,49 @@ class Served:
 
 
 def first_come(
-    jobs: Sequence[Arrival], choices: Sequence[int], servers: int, promised: Sequence[bool] | None = None
+    jobs: Sequence[Arrival],
+    choices: Sequence[int],
+    servers: int,
+    promised: Sequence[bool] | None = None,
+    *,
+    contention: float = 0.0,
 ) -> list[Served]:
     """Serve in the order of arrival, with settings that were chosen beforehand."""
-    free = [0.0] * servers
-    served = []
-    for place, (job, choice) in enumerate(zip(jobs, choices, strict=True)):
-        server = int(np.argmin(free))
-        starts = max(free[server], job.comes)
-        free[server] = starts + float(job.seconds[choice])
-        served.append(Served(choice, starts, free[server], bool(promised[place]) if promised is not None else False))
-    return served
+    running = Servers(servers, contention)
+    starts = []
+    now = 0.0
+    for job, choice in zip(jobs, choices, strict=True):
+        while running.full or running.next_end <= job.comes:
+            now = running.next_end
+            running.end(now)
+        now = max(now, job.comes)
+        running.start(job.name, float(job.seconds[choice]), now)
+        starts.append(now)
+    while running.next_end < np.inf:
+        running.end(running.next_end)
+    told = promised if promised is not None else [False] * len(jobs)
+    return [
+        Served(choice, start, running.ended[job.name], bool(said))
+        for job, choice, start, said in zip(jobs, choices, starts, told, strict=True)
+    ]
 
 
-def steered(jobs: Sequence[Arrival], servers: int, *, patience: float, least_span: float) -> list[Served]:
+def steered(
+    jobs: Sequence[Arrival],
+    servers: int,
+    *,
+    patience: float,
+    least_span: float,
+    contention: float = 0.0,
+    believed: float | None = None,
+) -> list[Served]:
     """Plan anew whenever a job comes or ends, and start what the plan starts; jobs are in the order of arrival.
 
-    `least_span` is over how many seconds, at least, the rate of arrivals is taken.
+    `least_span` is over how many seconds, at least, the rate of arrivals is taken. `believed` is the contention that
+    the planner reckons with, by default the true one.
     """
-    queue = _Queue(jobs, servers, patience, least_span)
+    believed = contention if believed is None else believed
+    queue = _Queue(jobs, Servers(servers, contention), believed, patience, least_span)
     while queue.coming or queue.running:
         queue.step()
     return [queue.served[job.name] for job in jobs]
@@ -76,7 +102,9 @@ def steered(jobs: Sequence[Arrival], servers: int, *, patience: float, least_spa
 class _Queue:
     """Who is to come, waits, runs and is served, as time goes on."""
 
-    def __init__(self, jobs: Sequence[Arrival], servers: int, patience: float, least_span: float) -> None:
+    def __init__(
+        self, jobs: Sequence[Arrival], servers: Servers, believed: float, patience: float, least_span: float
+    ) -> None:
         self.coming = list(jobs)[::-1]
         self.running: dict[str, Arrival] = {}
         self.served: dict[str, Served] = {}
@@ -84,30 +112,32 @@ class _Queue:
         self._told: dict[str, Served] = {}
         """What those who wait were told first, with the setting that they have been given since."""
         self._came: list[Arrival] = []
-        self._servers, self._patience, self._least_span = servers, patience, least_span
+        self._servers, self._believed, self._patience, self._least_span = servers, believed, patience, least_span
 
     def step(self) -> None:
         """Go on to when the next job comes or ends."""
-        now = min([self.served[name].ends for name in self.running] + [job.comes for job in self.coming[-1:]])
-        self.running = {name: job for name, job in self.running.items() if self.served[name].ends > now}
+        now = min([self._servers.next_end] + [job.comes for job in self.coming[-1:]])
+        for name in self._servers.end(now):
+            del self.running[name]
+            self.served[name] = replace(self.served[name], ends=now)
         while self.coming and self.coming[-1].comes <= now:
             job = self.coming.pop()
             self._waiting[job.name] = job
             self._came.append(job)
-        full = len(self.running) == self._servers
-        if self._waiting and not (full and self._waiting.keys() <= self._told.keys()):
+        if self._waiting and not (self._servers.full and self._waiting.keys() <= self._told.keys()):
             self._decide(now)
 
     def _decide(self, now: float) -> None:
         snapshot = Snapshot(
             now=now,
-            capacity=Capacity(SERVER.cores * self._servers),
+            capacity=Capacity(SERVER.cores * self._servers.count),
             pending=tuple(self._pending(job) for job in self._waiting.values()),
             running=tuple(
-                Running(name, SERVER, self._left(name, job, now), family=job.family)
+                Running(name, SERVER, self._left(name, job, now), job.due, job.confidence, job.family)
                 for name, job in self.running.items()
             ),
             arrivals=arrivals_like([self._seen(job) for job in self._came], now, least_span=self._least_span),
+            contention=self._believed,
             patience=self._patience,
         )
         for decision in plan(snapshot, effort=0).decisions:
@@ -116,8 +146,8 @@ class _Queue:
             told = replace(self._told.get(job.name, first), choice=decision.choice)
             self._told[job.name] = told
             if decision.starts_now:
-                ends = now + float(job.seconds[decision.choice])
-                self.served[job.name] = replace(told, starts=now, ends=ends)
+                self._servers.start(job.name, float(job.seconds[decision.choice]), now)
+                self.served[job.name] = replace(told, starts=now)
                 self.running[job.name] = self._waiting.pop(job.name)
 
     def _pending(self, job: Arrival) -> Pending:
@@ -136,10 +166,13 @@ class _Queue:
         )
 
     def _left(self, name: str, job: Arrival, now: float) -> Times:
-        """What is left of a running job, by what was predicted, given that it is not done yet."""
-        served = self.served[name]
-        whole = job.candidates[served.choice].times
-        return Times(np.maximum(whole.values - (now - served.starts), _LEAST_LEFT), whole.shared)
+        """What is left of a running job, by what was predicted and its own progress, at the pace it is thought to have.
+
+        It is not done yet, so something is.
+        """
+        whole = job.candidates[self.served[name].choice].times
+        left = np.maximum(whole.values - self._servers.done(name, now), _LEAST_LEFT)
+        return Times(left * (1 + self._believed * self._servers.others), whole.shared)
 
     def _seen(self, job: Arrival) -> Came:
         told = self._told.get(job.name)

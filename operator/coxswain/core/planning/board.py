@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from coxswain.core.models.types import Bools, Floats, Ints
+from coxswain.core.planning.company import Company
 from coxswain.core.planning.scores import family_scores, own_scores
 from coxswain.core.planning.simulation import Coming, Machine, Need, Slots, run_list, slots_for
 from coxswain.core.planning.times import SCORES, WEIGHTS, draw
@@ -46,6 +47,10 @@ class Board:
         self.job_of: Ints = np.repeat(np.arange(len(pending)), counts)
         tables = [each.times.values for each in candidates]
         self.values: Floats = np.concatenate(tables).reshape(-1, len(SCORES)) if tables else np.empty((0, len(SCORES)))
+        self._company = Company(snapshot)
+        if snapshot.contention:
+            millicores = np.array([each.need.cores for each in candidates], dtype=np.int64)
+            self.values = self.values * self._company.of_candidates(self.job_of, millicores)[:, None]
         self.shared: Floats = np.array([each.times.shared for each in candidates])
         self.worth: Floats = np.array([each.value for each in candidates])
         self.fits: Bools = np.array([snapshot.capacity.holds(each.need) for each in candidates], dtype=bool)
@@ -165,11 +170,12 @@ class Board:
             shared = np.array([[job.remaining.shared] for job in running])
             luck = self._luck[[self._families[job.family] for job in running]]
             own = own_scores([job.name for job in running], self.replicates, self._seed)
-            values = np.array([job.remaining.values for job in running])
+            slower = self._company.of_running(np.array([job.need.cores for job in running], dtype=np.int64))
+            values = np.array([job.remaining.values for job in running]) * slower[:, None]
             until = self.snapshot.now + draw(values, np.sqrt(shared) * luck + np.sqrt(1 - shared) * own)
 
         def machine(copies: int) -> Machine:
-            made = Machine(self.snapshot.now, self.slots, copies * self.replicates, self.snapshot.contention)
+            made = Machine(self.snapshot.now, self.slots, copies * self.replicates)
             for job, ends in zip(running, until, strict=True):
                 made.occupy(self.slots.count(job.need), np.tile(ends, copies))
             return made
@@ -190,6 +196,7 @@ class Board:
             draw(np.tile(times.values, (count, 1)), generator.standard_normal((count, self.replicates)))
             for times in (arrivals.times, arrivals.due)
         )
+        lasting = lasting * self._company.of_coming(arrivals.need.cores)
         return Coming(at, lasting, at + due, self.slots.count(arrivals.need), arrivals.priority)
 
 

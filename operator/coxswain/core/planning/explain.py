@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri
 
 from coxswain.core.models.types import Floats, Ints
 from coxswain.core.planning.board import Board, Starts
 from coxswain.core.planning.harm import unused
 from coxswain.core.planning.openings import openings
+from coxswain.core.planning.times import SCORES
 from coxswain.core.planning.values import Capacity, Decision, Forecast, Infeasible, Pending
 from coxswain.core.planning.words import told_amount, told_settings, told_span
 
@@ -148,10 +150,10 @@ def _remedy(board: Board, number: int, begin: Floats) -> str:
     rows = rows[board.fits[rows]]
     ends = np.sort(begin + board.durations(rows), axis=1)
     finish = quantile_of(ends, np.full(len(rows), job.asks_for))
-    fastest = job.candidates[int(rows[np.argmin(finish)] - board.first[number])]
+    fastest = int(rows[np.argmin(finish)])
     deadline = job.deadline or 0.0
-    settings = told_settings(fastest.settings)
-    latest = deadline - board.snapshot.now - fastest.times.quantile(job.asks_for)
+    settings = told_settings(job.candidates[fastest - int(board.first[number])].settings)
+    latest = deadline - board.snapshot.now - float(np.interp(ndtri(job.asks_for), SCORES, board.values[fastest]))
     later = told_span(max(float(finish.min()) - deadline, 1.0))
     told = f"A deadline {later} later would be met with {_percent(job.confidence)}"
     told = f"{told} ({settings})." if settings else f"{told}."

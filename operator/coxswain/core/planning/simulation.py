@@ -71,8 +71,7 @@ class Coming:
 class Machine:
     """When each core and GPU becomes free, in each replicate, and what holes reservations leave."""
 
-    def __init__(self, now: float, slots: Slots, replicates: int, contention: float = 0.0) -> None:
-        self.contention = contention
+    def __init__(self, now: float, slots: Slots, replicates: int) -> None:
         self.shortest = 0.0
         """A hole that is no longer than this is of hardly any use."""
         self.cores = np.full((replicates, slots.cores), now)
@@ -97,8 +96,6 @@ class Machine:
     def run(self, need: Need, durations: Floats, usual: float) -> tuple[Floats, Floats]:
         """Run a job next, in a hole if its usual duration fits into one: when it starts and ends."""
         begin = self.start(need)
-        if self.contention:
-            durations = durations * self._stretch(begin, need[0])
         if need[1] or usual > self._largest_hole:
             end = begin + durations
             self._append(need, begin, end)
@@ -107,8 +104,8 @@ class Machine:
 
     @property
     def only_appends(self) -> bool:
-        """Whether nothing but the list itself decides when a job starts: no holes, no contention."""
-        return self.shortest == np.inf and not self.contention
+        """Whether nothing but the list itself decides when a job starts: there are no holes."""
+        return self.shortest == np.inf
 
     def append(self, cores: int, durations: Floats, begin: Floats, end: Floats) -> None:
         """Run a job without GPUs behind all others, where that is all there is to it; fills in its start and end.
@@ -129,20 +126,12 @@ class Machine:
         begin = np.maximum(self.cores[self._rows, np.maximum(cores, 1) - 1], not_before)
         if self.gpus.shape[1]:
             begin = np.where(gpus > 0, np.maximum(begin, self.gpus[self._rows, gpus - 1]), begin)
-        if self.contention:
-            durations = durations * self._stretch(begin, cores)
         end = begin + durations
         for free, count in ((self.cores, cores), (self.gpus, gpus)):
             if free.shape[1]:
                 np.copyto(free, end[:, None], where=np.arange(free.shape[1]) < count[:, None])
                 free.sort(axis=1)
         return begin, end
-
-    def _stretch(self, begin: Floats, own: Ints | int) -> Floats:
-        """By how much a job slows down that starts then, for what others use at that moment."""
-        slots = self.cores.shape[1]
-        busy = np.minimum(np.sum(self.cores > begin[:, None], axis=1), slots - own)
-        return np.asarray(1 + self.contention * busy / slots, dtype=float)
 
     def _append(self, need: Need, begin: Floats, end: Floats, rows: Bools | slice = slice(None)) -> None:
         cores, gpus = need
