@@ -101,6 +101,12 @@ def _told(done: Manifest) -> list[str]:
         return [f"{took}; epochs {status['columns'].get('epochs')}, accuracy {status['result'].get('accuracy')}."]
     counts = status["counts"]
     lines = [f"{took}; {counts['succeeded']} of {counts['total']} runs succeeded, {counts['failed']} failed."]
+    if queue := status.get("queue"):
+        service, wait = queue["meanServiceSeconds"], queue["meanWaitSeconds"]
+        lines.append(
+            f"\nMean response {service + wait:.1f} s: service {service:.1f} s and wait {wait:.1f} s, where the formula "
+            f"expects {_number(queue.get('expectedWaitSeconds'))}; utilisation {_number(queue.get('utilization'))}."
+        )
     if search := status.get("search"):
         lines.append(f"\n{search['message']}")
     if status.get("effects"):
@@ -117,6 +123,10 @@ def _told(done: Manifest) -> list[str]:
             )
             lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
 def say(line: str) -> None:

@@ -10,6 +10,7 @@ from coxswain.core.models.extrapolation import reach_of
 from coxswain.core.models.families.learners import FOREST
 from coxswain.core.models.observations import put_together
 from coxswain.core.models.scales import Scale
+from tests.unit.models.conftest import seconds
 
 INSIDE = np.array([[2.0, 1.0, 64.0, 3.0]])
 FAR_EPOCHS = np.array([[2.0, 1.0, 64.0, 300.0]])
@@ -57,3 +58,12 @@ def test_killed_runs_are_expected_beyond_their_limit(jobs: Callable[..., Any]) -
 def test_without_killed_runs_nothing_changes(jobs: Callable[..., Any]) -> None:
     observations = jobs(20).observations
     assert impute(observations) is observations
+
+
+def test_killed_runs_vary_like_the_others(jobs: Callable[..., Any]) -> None:
+    made = jobs(150, noise=0.2)
+    killed = _killed(made.observations, float(np.quantile(made.observations.y, 0.7)))
+    filled = impute(killed)
+    noise = np.log(filled.y / seconds(filled.settings))
+    slow = seconds(filled.settings) > np.quantile(killed.y, 0.7)
+    assert noise[slow].std() == pytest.approx(noise[~slow].std(), rel=0.25), "with a mean for each it would be a quarter less"
