@@ -66,4 +66,4 @@ def test_killed_runs_vary_like_the_others(jobs: Callable[..., Any]) -> None:
     filled = impute(killed)
     noise = np.log(filled.y / seconds(filled.settings))
     slow = seconds(filled.settings) > np.quantile(killed.y, 0.7)
-    assert noise[slow].std() == pytest.approx(noise[~slow].std(), rel=0.25), "with a mean for each it would be a quarter less"
+    assert noise[slow].std() == pytest.approx(noise[~slow].std(), rel=0.25), "with means it would be a quarter less"
