@@ -136,6 +136,8 @@ CASES = (
     Case("plain", 12),
     Case("plain", 8),
     Case("interactions", 48),
+    Case("interactions", 12),
+    Case("interactions", 8),
     Case("heteroscedastic", 48),
     Case("heteroscedastic", 96),
     Case("fixed jitter", 48),
