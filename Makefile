@@ -52,7 +52,7 @@ test-long: $(READY) ## the tests that take minutes each: more shapes of workers,
 	@pytest -m long tests
 
 TOGETHER ?= 1
-examples: $(READY) ## every example on a local cluster, with its table (some two hours; NAMES="demo courier" takes a part, TOGETHER=2 half as long)
+examples: $(READY) ## every example on a local cluster, with its table (some two hours; NAMES="demo courier" takes a part, TOGETHER=2 runs two at a time)
 	@$(CLUSTER) build
 	@$(BIN)/python -m tests.cluster.examples --together $(TOGETHER) $(NAMES)
 

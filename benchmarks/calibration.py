@@ -150,7 +150,12 @@ CASES = (
     Case("plain", 24, (PROCESS,)),
     Case("curved", 64, (PROCESS,)),
 )
-CASES_OF_ALL = (Case("interactions", 40, FAMILIES), Case("curved", 64, FAMILIES), Case("plain", 14, FAMILIES))
+CASES_OF_ALL = (
+    Case("interactions", 40, FAMILIES),
+    Case("curved", 64, FAMILIES),
+    Case("plain", 14, FAMILIES),
+    Case("interactions", 14, FAMILIES),
+)
 
 
 def run(tables: int = TABLES, tables_of_all: int = 0, *, shapes: Sequence[str] = ()) -> None:
