@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from coxswain.core.models import fit_durations
-from coxswain.core.observations import FAILED, STOPPED, SUCCEEDED, Curve, Observation
-from coxswain.core.records import TIME_IS_OVER, Told, records_of
+from coxswain.core.observations import FAILED, STOPPED, SUCCEEDED, TIME_IS_OVER, Curve, Observation
+from coxswain.core.records import Told, records_of
 
 STARTUP, TRAINING, VALIDATION = 4.0, 10.0, 2.0
 

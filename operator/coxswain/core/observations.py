@@ -23,6 +23,8 @@ SUCCEEDED = "succeeded"
 """The state of a job that trained to its end; the worker's word for it."""
 STOPPED = "stopped"
 FAILED = "failed"
+TIME_IS_OVER = "DeadlineExceeded"
+"""Why a job failed that ran longer than `activeDeadlineSeconds`."""
 
 RUN = "Run"
 """The column that tells which jobs ran together, as one experimental unit."""

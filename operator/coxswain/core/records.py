@@ -18,10 +18,7 @@ import numpy as np
 
 from coxswain.core.factors import Level
 from coxswain.core.models import RunRecord
-from coxswain.core.observations import STOPPED, Observation
-
-TIME_IS_OVER = "DeadlineExceeded"
-"""Why a job failed that ran longer than `activeDeadlineSeconds`."""
+from coxswain.core.observations import STOPPED, TIME_IS_OVER, Observation
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coxswain.core.expand import PlannedJob
-from coxswain.core.observations import FAILED
+from coxswain.core.observations import FAILED, TIME_IS_OVER
 from coxswain.core.verdict import Remains, Verdict, judge
 from coxswain.local import leash
 from coxswain.local.cores import Share
@@ -109,7 +109,7 @@ class Gang:
         limit = self.job.spec.active_deadline_seconds
         if limit is not None and now - self.began > limit and self._cause is None and not self.ended:
             sentence = f"it ran longer than the {limit} s that activeDeadlineSeconds allows."
-            self._cause = Verdict(FAILED, "DeadlineExceeded", sentence)
+            self._cause = Verdict(FAILED, TIME_IS_OVER, sentence)
             self.kill()
         if self._broken_since is None and any(process.poll() for process in self._processes):
             self._broken_since = now

@@ -1,8 +1,7 @@
 from dataclasses import replace
 
 from coxswain.core.forecasts.learning import learn, settings_of
-from coxswain.core.observations import FAILED, STOPPED
-from coxswain.core.records import TIME_IS_OVER
+from coxswain.core.observations import FAILED, STOPPED, TIME_IS_OVER
 from tests.unit.forecasts.making import STARTUP, entry
 
 

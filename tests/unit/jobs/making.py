@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from coxswain.core.api.status import JobStatus
+from coxswain.core.api.status import JobStatus, render_time
 from coxswain.core.jobs.actions import Launch
 from coxswain.core.jobs.decision import Decision
 from coxswain.core.jobs.life import decide, start
@@ -44,15 +44,18 @@ def child(
     suspend: bool = False,
     active: int = 0,
     metadata: dict[str, Any] | None = None,
+    seconds: float = 60.0,
+    **spec: Any,
 ) -> Child:
-    """The Job of the first attempt; conditions are types that hold with their reasons."""
-    held = [{"type": kind, "status": "True", "reason": reason} for kind, reason in conditions]
+    """The Job of the first attempt, begun at noon; conditions are types that hold, since then, with their reasons."""
+    since = render_time(after(seconds))
+    held = [{"type": kind, "status": "True", "reason": why, "lastTransitionTime": since} for kind, why in conditions]
     named = {"name": "train-1", "uid": uid, "resourceVersion": "7", "ownerReferences": [{"uid": "uid"}]}
     return Child(
         {
             "metadata": {**named, **(metadata or {})},
-            "spec": {"suspend": suspend},
-            "status": {"conditions": held, "active": active},
+            "spec": {"suspend": suspend, **spec},
+            "status": {"startTime": render_time(NOON), "conditions": held, "active": active},
         }
     )
 

@@ -1,5 +1,6 @@
 import pytest
 
+from coxswain.core.api.status import render_time
 from coxswain.core.jobs.ending import INTERRUPTED, LOST, verdict_of
 from coxswain.core.jobs.view import Child, Pod
 from coxswain.core.observations import FAILED, STOPPED, SUCCEEDED
@@ -60,9 +61,24 @@ def test_how_an_attempt_ended(
 
 @pytest.mark.parametrize(("second", "state"), [(58, FAILED), (59, STOPPED), (61, STOPPED)])
 def test_who_stops_at_his_time_has_a_result_and_who_stops_before_it_has_not(second: int, state: str) -> None:
-    finished = after(second).isoformat().replace("+00:00", "Z")
+    finished = render_time(after(second))
     left = ended(0, word("stopped"), finishedAt=finished)
     assert verdict_of(DONE, [left], 1, stop_at=after(60)).state == state
+
+
+@pytest.mark.parametrize(
+    ("second", "left", "expected"),
+    [
+        pytest.param(60, ended(143), "DeadlineExceeded", id="killed when its time was over"),
+        pytest.param(59, ended(143), "Killed", id="killed before"),
+        pytest.param(60, ended(64, word("failed", "BadData")), "BadData", id="its own error"),
+    ],
+)
+def test_who_ran_too_long_is_told_so_though_his_job_says_only_that_he_was_killed(
+    second: int, left: Pod, expected: str
+) -> None:
+    broken = child(("Failed", "PodFailurePolicy"), seconds=second, activeDeadlineSeconds=60)
+    assert verdict_of(broken, [left], 1).reason == expected
 
 
 def test_a_script_that_crashed_is_quoted() -> None:

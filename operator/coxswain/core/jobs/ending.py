@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from coxswain.core.api.status import parse_time
 from coxswain.core.jobs.view import Child, Pod
-from coxswain.core.observations import FAILED, STOPPED
+from coxswain.core.observations import FAILED, STOPPED, TIME_IS_OVER
 from coxswain.core.verdict import Remains, Verdict, judge
 
 LOST = "ResultLost"
@@ -24,15 +24,21 @@ _OUT_OF_MEMORY = (
     "OutOfMemory",
     "the kernel ended a worker because it used more than its memory; raise the job's memory or lower its batchSize.",
 )
+_OVERDUE = Verdict(FAILED, TIME_IS_OVER, "it ran longer than activeDeadlineSeconds; raise that or do less.")
 
 
-def verdict_of(  # noqa: PLR0911 - there are that many ends
-    child: Child, pods: Sequence[Pod], workers: int, stop_at: datetime | None = None
-) -> Verdict:
+def verdict_of(child: Child, pods: Sequence[Pod], workers: int, stop_at: datetime | None = None) -> Verdict:
     """The verdict over an attempt whose Job has ended, of so many workers that were to stop at that time, if any."""
-    timed_out = child.condition("Failed")
-    if timed_out is not None and timed_out.get("reason") == "DeadlineExceeded":
-        return Verdict(FAILED, "DeadlineExceeded", "it ran longer than activeDeadlineSeconds; raise that or do less.")
+    failed = child.condition("Failed")
+    if failed is not None and failed.get("reason") == TIME_IS_OVER:
+        return _OVERDUE
+    verdict = _of_pods(child, pods, workers, stop_at)
+    # The Job controller ends pods that ran too long before it says so; when its word comes to nothing, by a conflict
+    # say, it finds ended pods, and gives their end as the reason.
+    return _OVERDUE if verdict.retry and child.overdue else verdict
+
+
+def _of_pods(child: Child, pods: Sequence[Pod], workers: int, stop_at: datetime | None) -> Verdict:
     ended = {pod.index: pod for pod in sorted(pods, key=lambda pod: pod.created)}
     broken = [pod for pod in ended.values() if pod.disruption or _failed(pod)]
     for pod in broken:

@@ -183,6 +183,15 @@ class Child(Object):
         return parse_time(moment) if moment else None
 
     @property
+    def overdue(self) -> bool:
+        """Whether it ended no sooner than it had to."""
+        began = self.manifest.get("status", {}).get("startTime")
+        allowed = self.manifest["spec"].get("activeDeadlineSeconds")
+        if began is None or allowed is None or self.ended_at is None:
+            return False
+        return self.ended_at >= parse_time(began) + timedelta(seconds=allowed)
+
+    @property
     def pods_left(self) -> int:
         """How many of its pods still run or are about to end."""
         status = self.manifest.get("status", {})
