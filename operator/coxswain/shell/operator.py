@@ -328,7 +328,9 @@ class Operator:
         if model is None:
             return None
         trained = self.progress.of(job.uid)
-        load = 1.0 + sum(other.uid != job.uid for other in self._running())
+        others = sum(other.uid != job.uid for other in self._running())
+        # Who has to wait begins when somebody has ended.
+        load = float(max(others, 1) if wait is not None and wait.expected > 0 else others + 1)
         so_far = self._load_so_far(job, trained)
         try:
             return outlook(job, model, now, load=load, load_so_far=so_far, wait=wait, trained=trained)

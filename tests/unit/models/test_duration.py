@@ -231,6 +231,19 @@ def test_a_factor_that_never_changed_is_left_out_and_told_when_it_does() -> None
     assert other.shared_share > same.shared_share
 
 
+@pytest.mark.parametrize("loads", [(3.0,), (2.0, 3.0)])
+def test_a_load_that_nobody_measured_is_the_nearest_one_with_a_wider_bound(loads: tuple[float, ...]) -> None:
+    """However little those measured differ: a trend over so little must not decide about three times as many."""
+    rng = np.random.default_rng(1)
+    records = [replace(_run(SETTINGS[0], 4, rng), settings={"load": loads[i % len(loads)]}) for i in range(12)]
+    model = fit_durations(records)
+    measured, within, beyond = (model.predict({"load": load}, 4) for load in (3.0, 2.5, 9.0))
+    assert beyond.point == pytest.approx(measured.point)
+    assert 1.5 < beyond.quantile(0.95) / measured.quantile(0.95) < 5
+    assert any(note.startswith("load = 9") for note in beyond.notes)
+    assert not any(note.startswith("load = 9") for note in measured.notes + within.notes)
+
+
 @pytest.mark.parametrize("runs", [FEWEST_RUNS, 4])
 def test_few_runs_give_a_wide_bound_and_say_so(runs: int) -> None:
     held, ratios = [], []

@@ -22,9 +22,10 @@ from coxswain.core.forecasts.track import track
 from coxswain.core.ledger.entry import Entry
 from coxswain.core.models import CurveRecord, DurationModel, LearningCurve, fit_curve, fit_durations
 from coxswain.core.models.duration import FEWEST_RUNS
+from coxswain.core.models.varied import LOAD
 from coxswain.core.records import Told, records_of
 
-EPOCHS, LOAD = "epochs", "load"
+EPOCHS = "epochs"
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,11 @@ from coxswain.core.errors import InputError
 from coxswain.core.families import fields_of
 from coxswain.core.forecasts.adapted import plain, read_at
 from coxswain.core.forecasts.fan import fan_of
-from coxswain.core.forecasts.learning import LOAD, FamilyModel, settings_of
+from coxswain.core.forecasts.learning import FamilyModel, settings_of
 from coxswain.core.jobs.view import Job, Outlook, Trained
 from coxswain.core.models import Basis, DurationModel
 from coxswain.core.models.total import Duration
+from coxswain.core.models.varied import LOAD
 
 _LEVELS = np.linspace(0.0005, 0.9995, 1000)
 # What little is known may leave everything open; a time beyond this says no more than this one.

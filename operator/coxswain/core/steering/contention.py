@@ -8,8 +8,9 @@ says how much it would slow down if everything else were busy. A queue has one s
 import statistics
 from collections.abc import Iterable
 
-from coxswain.core.forecasts.learning import LOAD, FamilyModel
+from coxswain.core.forecasts.learning import FamilyModel
 from coxswain.core.jobs.view import Job
+from coxswain.core.models.varied import LOAD
 from coxswain.core.planning.values import Capacity
 from coxswain.core.steering.predictions import need_of, times_at
 

@@ -14,8 +14,9 @@ from coxswain.core.cost import Prices
 from coxswain.core.demand import demand_of
 from coxswain.core.errors import InputError
 from coxswain.core.families import fields_of
-from coxswain.core.forecasts.learning import EPOCHS, LOAD, FamilyModel, settings_of
+from coxswain.core.forecasts.learning import EPOCHS, FamilyModel, settings_of
 from coxswain.core.jobs.view import Job, Trained
+from coxswain.core.models.varied import LOAD
 from coxswain.core.planning.times import LEVELS, Times, exactly, lognormal, times_of
 from coxswain.core.planning.values import Capacity
 
