@@ -5,8 +5,8 @@ within its next resync. The cluster, and the namespace where none is given, are 
 """
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -98,9 +98,22 @@ def scores(*, namespace: Namespace = None, family: Family = None, output: Output
         for key, one in sorted(families.items())
         for made in Made
     ]
-    notes = [f"{key}  {one.title}" for key, one in sorted(families.items())]
     rows = [[each[column] for column in SCORES] for each in found]
-    emit(output, [Table("Forecasts and what came", SCORES, rows, [*notes, *ABOUT_SCORES])], {"scores": found})
+    tables = [Table("Forecasts and what came", SCORES, rows)]
+    if output is Format.TABLE and families:
+        # Eleven columns do not fit a terminal: a table a family, upright.
+        tables = [
+            _upright(f"Forecasts of {one.title}, family {key}", [each for each in found if each["family"] == key])
+            for key, one in sorted(families.items())
+        ]
+        tables[-1] = replace(tables[-1], notes=ABOUT_SCORES)
+    emit(output, tables, {"scores": found})
+
+
+def _upright(title: str, scores: Sequence[Mapping[str, object]]) -> Table:
+    """The scores of a family, a column for each time that forecasts were made."""
+    rows = [(name, *(each[name] for each in scores)) for name in SCORES[2:]]
+    return Table(title, ("", *(f"at {each['made']}" for each in scores)), rows)
 
 
 @app.command()

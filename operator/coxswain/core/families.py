@@ -9,6 +9,7 @@ import hashlib
 import json
 from dataclasses import astuple, dataclass
 from functools import cached_property
+from textwrap import shorten
 
 from coxswain.core.api.fields import leaves, level_of
 from coxswain.core.api.job import Ingest, JobSpec, SparkResources
@@ -50,7 +51,7 @@ class Family:
         what = {
             "Train": f"{self.network} on {self.dataset}",
             "Ingest": f"ingest of {self.dataset}",
-            "Custom": " ".join((self.image, *self.command)),
+            "Custom": shorten(" ".join((self.image, *self.command)), 60, placeholder=" …"),
         }.get(self.workload, self.workload)
         where = f", {self.node_type}" if self.node_type else ""
         return f"{what} ({self.engine}{where})"
