@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help setup demo test lint unit coverage test-cluster test-long examples cluster cluster-down bench crds chart requirements
+.PHONY: help setup demo test lint java unit coverage test-cluster test-long examples cluster cluster-down bench crds chart requirements
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
@@ -24,7 +24,13 @@ demo: $(READY) ## real training: a small experiment, what it says, then the most
 	@echo "== The most epochs that are done within $(DEADLINE), by what was measured"
 	@cox run examples/demo-job.yaml --from out/demo --deadline $(DEADLINE) --out out/demo-$(DEADLINE)
 
-test: lint unit test-cluster ## lint, unit and cluster tests (these need Linux and root)
+# Cluster tests leave half of two cores idle, so the unit tests run beside them.
+test: lint java ## lint, unit and cluster tests (these need Linux and root)
+	@echo "== Unit tests run beside the cluster tests; what they say comes last"
+	@mkdir -p out
+	@nice -n 5 $(MAKE) --no-print-directory unit > out/unit.log 2>&1 & unit=$$!; trap "kill $$unit" EXIT; failed=0; \
+		$(MAKE) --no-print-directory test-cluster || failed=1; \
+		wait $$unit || failed=1; trap - EXIT; cat out/unit.log; test $$failed = 0
 	@echo "== All is well."
 
 lint: $(READY) ## ruff, mypy and the one-way dependencies
@@ -34,8 +40,9 @@ lint: $(READY) ## ruff, mypy and the one-way dependencies
 	@mypy operator tests benchmarks
 	@PYTHONPATH=operator lint-imports
 
-unit: $(READY) ## tests that need no cluster
-	@command -v java >/dev/null || $(MAKE) --no-print-directory apt-default-jre-headless  # for Spark
+java: ; @command -v java >/dev/null || $(MAKE) --no-print-directory apt-default-jre-headless  # for Spark
+
+unit: $(READY) java ## tests that need no cluster
 	@echo "== Unit tests"
 	@OMP_NUM_THREADS=1 pytest --numprocesses=auto --dist=worksteal -m "not long" $(COVERAGE) $(wildcard tests/unit tests/golden)
 

@@ -55,6 +55,8 @@ class Outcome:
     epochs: int
     accuracy: float
     promised: bool
+    forecast: Mapping[str, float]
+    """Of its time from start to finish, when it started."""
 
     @property
     def met(self) -> bool:
@@ -140,14 +142,15 @@ def _outcome(operating: Operating, name: str, policy: str, limit: float) -> Outc
     began, ended = (
         datetime.fromisoformat(each) for each in (done["metadata"]["creationTimestamp"], status["completionTime"])
     )
-    chance = status.get("issued", {}).get("atStart", {}).get("chancePercent") or 0.0
+    issued = status.get("issued", {}).get("atStart", {})
     return Outcome(
         policy,
         limit,
         (ended - began).total_seconds(),
         ran,
         status["result"]["accuracy"],
-        promised=chance >= CONFIDENCE,
+        promised=(issued.get("chancePercent") or 0.0) >= CONFIDENCE,
+        forecast=issued.get("durationSeconds", {}),
     )
 
 
