@@ -68,7 +68,6 @@ class Survey:
     comparison: Comparison
     families: Mapping[str, HeldOut]
     chosen: HeldOut
-    winners: tuple[str, ...]
 
     def standardise(self, scale: Scale, full: Floats) -> Standardised:
         """What the errors of the choice teach about errors to come, on the scale of the model that makes them.
@@ -114,7 +113,7 @@ def survey(
     by_name = {family.name: family for family in families}
     numbers = range(int(folds.max()) + 1)
     blank = {name: _Collector(folds) for name in by_name}
-    winners = []
+    chosen = _Collector(folds)
     comparison = make_sample(observations, np.random.default_rng(0)).comparison
     for fold in numbers:
         own = folds == fold
@@ -122,14 +121,11 @@ def survey(
         training = impute(observations.take(~own))
         sample = make_sample(training, rng, shares=shares)
         tuned = choose(sample)
-        winners.append(min(tuned, key=lambda name: tuned[name].score))
         for name, found in tuned.items():
             blank[name].add(by_name[name], sample, found, observations.settings, fold)
+        chosen.copy(blank[min(tuned, key=lambda name: tuned[name].score)], fold)
     complete = {name: collector.held_out() for name, collector in blank.items() if collector.complete}
-    chosen = _Collector(folds)
-    for fold, name in enumerate(winners):
-        chosen.copy(blank[name], fold)
-    return Survey(observations, comparison, complete, chosen.held_out(), tuple(winners))
+    return Survey(observations, comparison, complete, chosen.held_out())
 
 
 class _Collector:
