@@ -244,6 +244,13 @@ def test_a_load_that_nobody_measured_is_the_nearest_one_with_a_wider_bound(loads
     assert not any(note.startswith("load = 9") for note in measured.notes + within.notes)
 
 
+def test_a_load_that_is_missing_is_named() -> None:
+    rng = np.random.default_rng(1)
+    records = [replace(_run(SETTINGS[0], 4, rng), settings={"load": 1.0 + i % 2}) for i in range(12)]
+    with pytest.raises(InputError, match="load"):
+        fit_durations(records).predict({}, 4)
+
+
 @pytest.mark.parametrize("runs", [FEWEST_RUNS, 4])
 def test_few_runs_give_a_wide_bound_and_say_so(runs: int) -> None:
     held, ratios = [], []

@@ -41,7 +41,9 @@ class Varied:
     def query(self, settings: Settings) -> dict[str, Level]:
         """The settings that a model was fitted to, or as near to them as it knows."""
         query = {name: value for name, value in settings.items() if name not in self.fixed}
-        return query if self.loads is None else {**query, LOAD: self._nearest_load(settings)}
+        if self.loads is None or not isinstance(query.get(LOAD), (int, float)):
+            return query  # the model says what it lacks
+        return {**query, LOAD: self._nearest_load(settings)}
 
     def unlike(self, settings: Settings) -> tuple[str, ...]:
         """A sentence for each setting that is not what it was in every run, or in any."""
