@@ -136,6 +136,7 @@ CASES = (
     Case("plain", 12),
     Case("plain", 8),
     Case("interactions", 48),
+    Case("interactions", 40),
     Case("interactions", 12),
     Case("interactions", 8),
     Case("heteroscedastic", 48),
