@@ -113,3 +113,7 @@ def test_with_few_rows_a_model_is_not_trusted_more_than_it_trusts_itself() -> No
 
 def test_with_few_rows_large_errors_widen_the_bound() -> None:
     assert _calibrate(np.array([3.0, -3.0] * 4)).quantile(np.array([0.95]))[0] > 2 * stats.t.ppf(0.95, 10)
+
+
+def test_with_few_rows_errors_that_may_be_chance_change_nothing() -> None:
+    assert _calibrate(np.array([1.2, -1.2] * 4)).quantile(np.array([0.95]))[0] == pytest.approx(stats.t.ppf(0.95, 10))

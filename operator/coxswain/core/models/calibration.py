@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import fdtri, stdtr, stdtrit
 
 from coxswain.core.models.types import Bools, Floats, Ints
 
@@ -29,6 +29,8 @@ from coxswain.core.models.types import Bools, Floats, Ints
 CONFORMAL_ROWS = 19
 # A t distribution with fewer degrees of freedom has no variance to match, or hardly one.
 FEWEST_DOF = 4.0
+# With few rows errors no larger than chance makes them so often are no surprise.
+LIKELY = 0.8
 # Scores below this share of the median are around 0 as far as interpolation goes.
 ORDINARY = 0.25
 
@@ -92,22 +94,19 @@ def calibrate(scores: Floats, units: Ints, censored: Bools, dof: float) -> Calib
     _, unit_of, sizes = np.unique(units, return_inverse=True, return_counts=True)
     rows = len(sizes)
     weights = 1 / sizes[unit_of.reshape(-1)]
-    scale, tail_dof = _t_like(scores[~censored], weights[~censored], dof)
+    tail_dof = max(FEWEST_DOF, dof)
+    square = float(np.sum((weights * scores**2)[~censored]) / np.sum(weights[~censored]))
     if rows < CONFORMAL_ROWS:
-        # A few small errors are no reason to think better of a model than it thinks of itself.
-        return Calibration(np.empty(0), np.empty(0), max(1.0, scale), tail_dof, rows)
+        # A few small errors are no reason to think better of a model than it thinks of itself, and somewhat large ones
+        # may be chance: the mean of squares that share one estimate of their variance has an F distribution.
+        surprising = max(1.0, square / float(fdtri(rows, tail_dof, LIKELY)))
+        return Calibration(np.empty(0), np.empty(0), float(np.sqrt(surprising)), tail_dof, rows)
+    scale = float(np.sqrt(square * (tail_dof - 2) / tail_dof))  # that of a t distribution with the scores' variance
     worth = effective_number(scores, unit_of.reshape(-1))
     knots, levels = _kaplan_meier(scores, weights / rows * worth / (worth + 1), censored)
     size = np.abs(knots)
     middle = max(ORDINARY * float(np.median(size)), 1e-6 * float(size.max())) or 1.0
     return Calibration(knots, levels, scale, tail_dof, rows, middle)
-
-
-def _t_like(scores: Floats, weights: Floats, dof: float) -> tuple[float, float]:
-    """Scale and degrees of freedom of a t distribution with the variance of the scores."""
-    tail_dof = max(FEWEST_DOF, dof)
-    square = float(np.sum(weights * scores**2) / np.sum(weights))
-    return float(np.sqrt(square * (tail_dof - 2) / tail_dof)), tail_dof
 
 
 def effective_number(scores: Floats, unit_of: Ints) -> float:

@@ -89,12 +89,11 @@ class Standardised:
     residuals: Residuals
     spread: Floats
 
-    def calibration(self, some: Bools | None = None) -> Calibration:
-        """The distribution of the scores, or of some of them."""
-        which = np.ones(len(self.spread), dtype=bool) if some is None else some
-        chosen = self.residuals.take(which)
-        scores = chosen.error / self.spread[which]
-        return calibrate(scores, chosen.units, chosen.censored, float(np.median(chosen.dof)))
+    def calibration(self, some: Bools, dof: float) -> Calibration:
+        """The distribution of some of the scores, for a model whose spread has so many degrees of freedom."""
+        chosen = self.residuals.take(some)
+        scores = chosen.error / self.spread[some]
+        return calibrate(scores, chosen.units, chosen.censored, dof)
 
 
 def standardise(factors: tuple[Factor, ...], residuals: Residuals) -> Standardised:

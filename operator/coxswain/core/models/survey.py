@@ -86,7 +86,8 @@ class Survey:
         errors = np.empty((len(residuals.error), len(levels)))
         for fold in np.unique(residuals.folds):
             own = residuals.folds == fold
-            errors[own] = standardised.spread[own, None] * standardised.calibration(~own).quantile(levels)
+            calibration = standardised.calibration(~own, float(residuals.dof[own][0]))
+            errors[own] = standardised.spread[own, None] * calibration.quantile(levels)
         values = held_out.scale.inverse(residuals.location[:, None] + errors)
         known = ~self.observations.censored
         return score(

@@ -2,22 +2,22 @@
 
 Both are a Gaussian prior over effects whose variances are learned from the data by their marginal likelihood, with
 weak priors (maximum a posteriori). With main effects and interactions only this is mixed-model regression: effects are
-shrunk as far as the noise asks for, so that more interactions than rows do no harm. Written out rather than taken
-from scikit-learn because the row is the unit here: rows have different numbers of runs, whole groups are left out in
-closed form, and the noise may depend on the level of the response.
+shrunk as far as the noise asks for, so that more interactions than rows do no harm. Few rows leave open how large
+effects and noise are: then predictions are averaged over what is plausible (`averaged.py`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy import linalg, optimize
 
+from coxswain.core.models.families.averaged import AveragedRegressor, average
 from coxswain.core.models.families.base import Setting, Spread, Value, Variances
-from coxswain.core.models.families.kernel import Kernel, Similarities
-from coxswain.core.models.families.level import Level, level_of
-from coxswain.core.models.observations import Rows
+from coxswain.core.models.families.kernel import Kernel
+from coxswain.core.models.families.level import level_of
+from coxswain.core.models.families.posterior import JITTER, GaussianRegressor
+from coxswain.core.models.observations import FEWEST_UNITS, Rows
 from coxswain.core.models.scales import Scale, usable_scales
 from coxswain.core.models.types import Bools, Floats, Ints
 
@@ -25,10 +25,13 @@ from coxswain.core.models.types import Bools, Floats, Ints
 LEARN_FROM = 200
 # Predictions use at most this many rows.
 PREDICT_FROM = 800
-JITTER = 1e-9
 # With fewer rows noise is taken as the same at all levels. A slope is known to 1.4 / sqrt(rows), over the standard
 # deviation of the level: a dozen errors would make up one where there is none.
-FEWEST_FOR_SLOPE = 16
+FEWEST_FOR_SLOPE = 20
+# With fewer rows the most plausible parameters are not taken for the truth; hardly any rows tell nothing about them.
+FEW_ROWS = 30
+
+KernelRegressor = GaussianRegressor | AveragedRegressor
 
 
 @dataclass(frozen=True)
@@ -50,131 +53,21 @@ class KernelFamily:
         orders = [order for order in self.orders if order <= len(rows.factors)] or [1]
         return {"scale": scales, "order": orders}
 
-    def fit(self, rows: Rows, setting: Setting, spread: Spread | None = None) -> "GaussianRegressor":  # noqa: ARG002
-        """Learn the parameters from the rows."""
+    def fit(self, rows: Rows, setting: Setting, spread: Spread | None = None) -> KernelRegressor:  # noqa: ARG002
+        """Learn the parameters from the rows, or what they may be."""
         kernel = Kernel(rows.factors, int(setting["order"]), self.smooth, log=True)
-        return learn(kernel, rows)
+        learned = learn(kernel, rows)
+        return average(learned) if FEWEST_UNITS <= len(rows) < FEW_ROWS else learned
 
-    def left_out(self, regressor: "GaussianRegressor", rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
+    def left_out(self, regressor: KernelRegressor, rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
         """Predictions of each row without its fold, by a fit to all rows: its parameters are kept."""
         kept = _sample(len(rows), PREDICT_FROM)
+        if kept.all():
+            return regressor.left_out(folds)
         mean, variances = regressor.mean(rows.settings), regressor.variances(rows.settings)
         mean[kept], own = regressor.left_out(folds[kept])
         variances.model[kept], variances.noise[kept] = own.model, own.noise
         return mean, variances
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianRegressor:
-    """A kernel with its parameters and the rows it was fitted to.
-
-    What follows from these is computed when first needed and never stored with the model.
-    """
-
-    kernel: Kernel
-    parameters: Floats
-    settings: Floats
-    standard: Floats
-    """The rows' means, less `centre`, in units of `unit`."""
-    centre: float
-    unit: float
-    level: Level
-    within: float
-    """Variance between runs of a row, in squared units."""
-    count: Floats
-    expected: Floats
-    """A rough expectation of each row's response, on which its noise depends."""
-
-    def __getstate__(self) -> dict[str, object]:
-        fields = self.__dataclass_fields__
-        return {name: value for name, value in self.__dict__.items() if name in fields}
-
-    def take(self, which: Bools) -> "GaussianRegressor":
-        """The same with some of the rows only."""
-        return replace(
-            self,
-            settings=self.settings[which],
-            standard=self.standard[which],
-            count=self.count[which],
-            expected=self.expected[which],
-        )
-
-    def mean(self, settings: Floats) -> Floats:
-        """Posterior means."""
-        cross = self._cross(settings)
-        return self.centre + self.unit * (cross @ self._weights)
-
-    def variances(self, settings: Floats) -> Variances:
-        """Posterior variance of the expected response, and of the noise at its level."""
-        cross = self._cross(settings)
-        solved = linalg.solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
-        model = np.maximum(self._prior_variance(settings) - np.sum(solved**2, axis=0), 0.0)
-        expected = self.centre + self.unit * (cross @ self._weights)
-        noise = self._noise_of_a_run(expected)
-        return Variances(model * self.unit**2, noise * self.unit**2)
-
-    def covariance(self, settings: Floats) -> Floats:
-        """Posterior covariance of the expected responses."""
-        solved = linalg.solve_triangular(self._factor, self._cross(settings).T, lower=True, check_finite=False)
-        own = self.kernel.between(settings, settings).covariance(self.parameters)
-        return np.asarray((own - solved.T @ solved) * self.unit**2, dtype=float)
-
-    @property
-    def dof(self) -> float:
-        """Rows less the effective number of effects: the trace of the smoother."""
-        noise = self._noise
-        return max(1.0, float(np.sum(noise * np.diag(self._inverse))))
-
-    def left_out(self, folds: Ints) -> tuple[Floats, Variances]:
-        """Predictions of each row without its fold, in closed form, with the parameters as they are."""
-        inverse = self._inverse
-        weights = inverse @ self.standard
-        residual = np.empty(len(folds))
-        model = np.empty(len(folds))
-        for fold in np.unique(folds):
-            own = folds == fold
-            block = np.linalg.inv(inverse[np.ix_(own, own)])
-            residual[own] = block @ weights[own]
-            model[own] = np.diag(block) - self._noise[own]
-        mean = self.centre + self.unit * (self.standard - residual)
-        return mean, Variances(np.maximum(model, 0.0) * self.unit**2, self._noise_of_a_run(mean) * self.unit**2)
-
-    @cached_property
-    def _similarities(self) -> Similarities:
-        return self.kernel.between(self.settings, self.settings)
-
-    @cached_property
-    def _noise(self) -> Floats:
-        factor = self.level.factor(self.level.place(self.expected), self.parameters[-1])
-        return np.asarray(factor * (np.exp(self.parameters[-2]) + self.within / self.count), dtype=float)
-
-    @cached_property
-    def _factor(self) -> Floats:
-        covariance = self._similarities.covariance(self.parameters) + np.diag(self._noise + JITTER)
-        return np.asarray(linalg.cholesky(covariance, lower=True, check_finite=False), dtype=float)
-
-    @cached_property
-    def _weights(self) -> Floats:
-        return np.asarray(linalg.cho_solve((self._factor, True), self.standard, check_finite=False), dtype=float)
-
-    @cached_property
-    def _inverse(self) -> Floats:
-        identity = np.eye(len(self.standard))
-        return np.asarray(linalg.cho_solve((self._factor, True), identity, check_finite=False), dtype=float)
-
-    def _noise_of_a_run(self, expected: Floats) -> Floats:
-        factor = self.level.factor(self.level.place(expected), self.parameters[-1])
-        return np.asarray(factor * (np.exp(self.parameters[-2]) + self.within), dtype=float)
-
-    def _cross(self, settings: Floats) -> Floats:
-        return self.kernel.between(settings, self.settings).covariance(self.parameters)
-
-    def _prior_variance(self, settings: Floats) -> Floats:
-        blocks = [
-            np.diag(self.kernel.between(part, part).covariance(self.parameters))
-            for part in np.array_split(settings, max(1, len(settings) // 256))
-        ]
-        return np.concatenate(blocks)
 
 
 def learn(kernel: Kernel, rows: Rows) -> GaussianRegressor:

@@ -16,7 +16,7 @@ import numpy as np
 
 from coxswain.core.factors import Factor
 from coxswain.core.models.encoding import coded
-from coxswain.core.models.types import Floats
+from coxswain.core.models.types import Floats, Ints
 
 # Of the intercept, in units of the response's own variance: wide enough not to matter.
 INTERCEPT = 10.0
@@ -58,6 +58,12 @@ class Kernel:
             bounds += [(-9.0, 5.0)] + [(-2.0, 6.0)] * len(self.factors)
         return [*bounds, (-13.0, 3.0)]
 
+    def nested(self) -> list[Ints]:
+        """The parameters but the slope, if there were main effects only, and with each further kind of effect."""
+        noise = self.size - 2
+        ends = [*range(1, self.order + 1)] + ([noise] if self.smooth else [])
+        return [np.array([*range(end), noise]) for end in ends]
+
     def between(self, left: Floats, right: Floats) -> "Similarities":
         """What covariance is made of between two sets of settings; independent of the parameters."""
         likeness = []
@@ -88,9 +94,9 @@ class Similarities:
     distances: list[Floats]
 
     def covariance(self, parameters: Floats) -> Floats:
-        """Their sum, with the sizes that the parameters give them."""
-        total = np.full(self.orders[0].shape, INTERCEPT)
-        for size, part in zip(np.exp(parameters), self.orders, strict=False):
+        """Their sum, with the sizes that the parameters give them; a matrix for each of several parameter vectors."""
+        total = np.full(parameters.shape[:-1] + self.orders[0].shape, INTERCEPT)
+        for size, part in zip(_one_a_matrix(np.exp(parameters)), self.orders, strict=False):
             total += size * part
         if self.kernel.smooth:
             total += self.smooth_part(parameters)
@@ -98,8 +104,8 @@ class Similarities:
 
     def smooth_part(self, parameters: Floats) -> Floats:
         """The part that decays with the distance between settings, each factor in units of its own length."""
-        size, lengths = self._smooth_parameters(parameters)
-        exponent = np.zeros(self.orders[0].shape)
+        size, *lengths = _one_a_matrix(np.exp(parameters[..., self.kernel.order : -2]))
+        exponent = np.zeros(parameters.shape[:-1] + self.orders[0].shape)
         for length, distance in zip(lengths, self.distances, strict=True):
             exponent -= distance / (2 * length**2)
         return np.asarray(size * np.exp(exponent), dtype=float)
@@ -109,15 +115,15 @@ class Similarities:
         order = self.kernel.order
         slopes = [float(np.exp(parameters[k]) * np.sum(weights * self.orders[k])) for k in range(order)]
         if self.kernel.smooth:
-            _, lengths = self._smooth_parameters(parameters)
             weighted = weights * self.smooth_part(parameters)
             slopes.append(float(np.sum(weighted)))
             slopes += [
                 float(np.sum(weighted * distance)) / length**2
-                for length, distance in zip(lengths, self.distances, strict=True)
+                for length, distance in zip(np.exp(parameters[order + 1 : -2]), self.distances, strict=True)
             ]
         return np.array(slopes)
 
-    def _smooth_parameters(self, parameters: Floats) -> tuple[float, Floats]:
-        order = self.kernel.order
-        return float(np.exp(parameters[order])), np.exp(parameters[order + 1 : order + 1 + len(self.distances)])
+
+def _one_a_matrix(sizes: Floats) -> Floats:
+    """Sizes in the last axis, first instead, each ready to be multiplied with a matrix."""
+    return np.moveaxis(sizes, -1, 0)[..., None, None]

@@ -41,7 +41,7 @@ class Level:
     def place(self, expected: Floats) -> Floats:
         """The level at expected responses on the model's scale."""
         if not self.varies:
-            return np.zeros(len(expected))
+            return np.zeros(expected.shape)
         low, high = self.low - BEYOND, self.high + BEYOND
         logarithm = expected if self.scale is Scale.LOG else np.log(np.maximum(expected, np.exp(low)))
         return np.clip(logarithm, low, high) - self.centre

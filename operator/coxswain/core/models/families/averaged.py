@@ -1,0 +1,193 @@
+"""What few rows leave open about a kernel's parameters, averaged over.
+
+The most plausible parameters are not the only plausible ones. A dozen rows hardly tell how large interactions are, how
+far a smooth effect reaches or how much runs vary, and bounds that take one answer for the truth are too narrow. So
+predictions are made with many answers, as many of each kind as rows and prior make it plausible. Where they agree
+nothing changes; where they differ the spread grows by what they differ, and the tails grow heavier. What is told is the
+t distribution that comes nearest to this mixture: its spread from where bounds are asked for, its degrees of freedom
+from how far its tails reach beyond.
+
+That there are main effects only is an answer of its own, as likely beforehand as that there are interactions or smooth
+deviations beside them: most effects are simple. For each of these, parameters are found by adaptive importance
+sampling: drawn around the most plausible ones, weighed, and drawn again with the mean and covariance that the weights
+give; no weight may dwarf all others (truncated importance sampling). The sum of the weights tells how plausible each
+is. How noise depends on the level keeps its most plausible value.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special, stats
+
+from coxswain.core.models.families.base import Variances
+from coxswain.core.models.families.posterior import JITTER, GaussianRegressor
+from coxswain.core.models.types import Floats, Ints
+
+DRAWS = 256
+ROUNDS = 3
+# Of the t distribution that parameters are drawn from: its tails have to be heavier than those of what is plausible.
+PROPOSAL_DOF = 5
+# So many of the answers are kept: what is drawn more often is what weighs more.
+ANSWERS = 64
+# The logarithm of the variance of an effect that is not there.
+ABSENT = -20.0
+# Spreads are taken from the interval between these quantiles, where bounds are asked for, tails from the wider one.
+MIDDLE, TAIL = 0.95, 0.99
+# A t distribution with fewer degrees of freedom has hardly a variance, which sums of times need.
+DOFS: Floats = np.array([4.0, 5.0, 7.0, 10.0, 15.0, 30.0, 100.0])
+TAILS_OF_T = np.asarray(special.stdtrit(DOFS, TAIL) / special.stdtrit(DOFS, MIDDLE), dtype=float)
+HALVINGS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedRegressor:
+    """A regressor with several equally plausible parameter vectors, a row each, in place of one."""
+
+    base: GaussianRegressor
+    parameters: Floats
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    def mean(self, settings: Floats) -> Floats:
+        """The average of the posterior means."""
+        means = self._means(self._solved(settings))
+        return np.asarray(self.base.centre + self.base.unit * means.mean(axis=0), dtype=float)
+
+    def variances(self, settings: Floats) -> Variances:
+        """Variances which a t distribution with `dof` degrees of freedom turns into those of the average."""
+        return self._averaged(*self._answers(settings))
+
+    def covariance(self, settings: Floats) -> Floats:
+        """Covariance of the average of the expected responses, its answers' differences among it."""
+        solved = self._solved(settings)
+        own = self.base.kernel.between(settings, settings).covariance(self.parameters)
+        within = np.mean(own - np.swapaxes(solved, 1, 2) @ solved, axis=0)
+        between = np.cov(self._means(solved), rowvar=False, bias=True)
+        return np.asarray(self.base.unit**2 * (within + between), dtype=float)
+
+    def left_out(self, folds: Ints) -> tuple[Floats, Variances]:
+        """Predictions of each row without its fold, in closed form, with the parameters as they are."""
+        standard, inverse = self.base.standard, np.swapaxes(self._whitening, 1, 2) @ self._whitening
+        pulled = inverse @ standard
+        means, model = np.empty(pulled.shape), np.empty(pulled.shape)
+        for fold in np.unique(folds):
+            own = folds == fold
+            block = np.linalg.inv(inverse[:, own][:, :, own])
+            means[:, own] = standard[own] - (block @ pulled[:, own, None])[..., 0]
+            model[:, own] = np.diagonal(block, axis1=1, axis2=2) - self._noise[:, own]
+        mean = self.base.centre + self.base.unit * means.mean(axis=0)
+        return mean, self._averaged(means, np.maximum(model, 0.0), self._noise_of_a_run(means))
+
+    @cached_property
+    def dof(self) -> float:
+        """Of the t distribution with tails as heavy as those of the mixture, at the rows themselves."""
+        means, model, noise = self._answers(self.base.settings)
+        middle, wide = (_half_width(means, model + noise, level) for level in (MIDDLE, TAIL))
+        return float(np.interp(-np.mean(wide / middle), -TAILS_OF_T, DOFS))
+
+    def _averaged(self, means: Floats, model: Floats, noise: Floats) -> Variances:
+        half = _half_width(means, model + noise, MIDDLE) / special.stdtrit(self.dof, MIDDLE)
+        unsure, noisy = model.mean(axis=0) + means.var(axis=0), noise.mean(axis=0)
+        size = (self.base.unit * half) ** 2 / (unsure + noisy)
+        return Variances(size * unsure, size * noisy)
+
+    def _answers(self, settings: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mean, variance of the model's error and of the noise by each parameter vector, in units of the rows."""
+        solved = self._solved(settings)
+        means = self._means(solved)
+        prior = self.base.prior_variance(settings, self.parameters)
+        return means, np.maximum(prior - np.sum(solved**2, axis=1), 0.0), self._noise_of_a_run(means)
+
+    @cached_property
+    def _noise(self) -> Floats:
+        return self.base.noise(self.parameters)
+
+    @cached_property
+    def _whitening(self) -> Floats:
+        """Inverse factors of the rows' covariances."""
+        return np.asarray(np.linalg.inv(_factors(self.base, self.parameters)), dtype=float)
+
+    def _solved(self, settings: Floats) -> Floats:
+        cross = self.base.kernel.between(self.base.settings, settings).covariance(self.parameters)
+        return np.asarray(self._whitening @ cross, dtype=float)
+
+    def _means(self, solved: Floats) -> Floats:
+        white = self._whitening @ self.base.standard
+        return np.asarray(np.sum(solved * white[..., None], axis=1), dtype=float)
+
+    def _noise_of_a_run(self, means: Floats) -> Floats:
+        return self.base.noise_of_a_run(self.base.centre + self.base.unit * means, self.parameters)
+
+
+def average(base: GaussianRegressor) -> AveragedRegressor:
+    """The regressor that averages over what the rows leave plausible."""
+    found = [_sampled(base, free) for free in base.kernel.nested()]
+    parameters = np.concatenate([drawn for drawn, _ in found])
+    logarithms = np.concatenate([weights for _, weights in found])
+    order = np.argsort(parameters[:, -2])
+    upto = np.cumsum(np.exp(logarithms[order] - special.logsumexp(logarithms)))
+    picked = np.searchsorted(upto, (np.arange(ANSWERS) + 0.5) / ANSWERS * upto[-1])
+    return AveragedRegressor(base, parameters[order[picked]])
+
+
+def _sampled(base: GaussianRegressor, free: Ints) -> tuple[Floats, Floats]:
+    """Parameter vectors with the effects that are not free left out, and the logarithms of their weights."""
+    rng = np.random.default_rng(0)
+    usual, spread = (part[free] for part in base.kernel.prior())
+    low, high = np.array(base.kernel.bounds())[free].T
+    parameters = np.full((DRAWS, len(base.parameters)), ABSENT)
+    parameters[:, -1] = base.parameters[-1]
+    centre, root = base.parameters[free], np.diag(spread)
+    for _ in range(ROUNDS):
+        scale = np.sqrt(rng.chisquare(PROPOSAL_DOF, DRAWS) / PROPOSAL_DOF)
+        steps = rng.standard_normal((DRAWS, len(free))) / scale[:, None]
+        drawn = np.clip(centre + steps @ root.T, low, high)
+        parameters[:, free] = drawn
+        beforehand = np.sum(stats.norm.logpdf(drawn, usual, spread), axis=1)
+        drawn_so = stats.multivariate_t.logpdf(steps, df=PROPOSAL_DOF, shape=np.eye(len(free)))
+        stretched = np.sum(np.log(np.diag(root)))
+        logarithms = _truncated(_likelihoods(base, parameters) + beforehand - drawn_so + stretched)
+        weights = np.exp(logarithms - special.logsumexp(logarithms))
+        centre = weights @ drawn
+        away = drawn - centre
+        covariance = (away * weights[:, None]).T @ away + np.diag((spread / 20) ** 2)
+        root = np.asarray(np.linalg.cholesky(covariance), dtype=float)
+    return parameters, logarithms
+
+
+def _likelihoods(base: GaussianRegressor, parameters: Floats) -> Floats:
+    factors = _factors(base, parameters)
+    white = np.linalg.solve(factors, np.broadcast_to(base.standard[:, None], (*factors.shape[:2], 1)))
+    size = np.sum(np.log(np.diagonal(factors, axis1=1, axis2=2)), axis=1)
+    return np.asarray(-np.sum(white**2, axis=(1, 2)) / 2 - size, dtype=float)
+
+
+def _factors(base: GaussianRegressor, parameters: Floats) -> Floats:
+    covariance = base.kernel.between(base.settings, base.settings).covariance(parameters)
+    noise = (base.noise(parameters) + JITTER)[..., None] * np.eye(len(base.standard))
+    return np.asarray(np.linalg.cholesky(covariance + noise), dtype=float)
+
+
+def _truncated(logarithms: Floats) -> Floats:
+    """Logarithms of weights, none larger than that of their mean times the root of their number."""
+    most = float(special.logsumexp(logarithms)) - np.log(len(logarithms)) / 2
+    return np.asarray(np.minimum(logarithms, most), dtype=float)
+
+
+def _half_width(means: Floats, variances: Floats, level: float) -> Floats:
+    """Half the width of the interval that the mixture leaves on either side with probability 1 - level."""
+    return (_quantile(means, variances, level) - _quantile(means, variances, 1 - level)) / 2
+
+
+def _quantile(means: Floats, variances: Floats, level: float) -> Floats:
+    """By bisection."""
+    spreads = np.sqrt(variances)
+    answers = means + spreads * special.ndtri(level)
+    low, high = answers.min(axis=0), answers.max(axis=0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        below = special.ndtr((middle - means) / spreads).mean(axis=0) < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray((low + high) / 2, dtype=float)

@@ -1,0 +1,124 @@
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from coxswain.core.models.families import gaussian
+from coxswain.core.models.families.averaged import ABSENT, DOFS, AveragedRegressor
+from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
+from coxswain.core.models.observations import Rows, put_together
+from coxswain.core.models.scales import Scale
+from coxswain.core.models.types import Floats
+
+KINDS = [(LOG_LOG, 2), (GAUSSIAN_PROCESS, 1)]
+Make = Callable[..., Any]
+
+
+def _rows(made: Any) -> Rows:
+    return put_together(made.observations, Scale.LOG)
+
+
+def _draws(regressor: AveragedRegressor, settings: Floats, count: int) -> Floats:
+    """New runs at settings, each by one of the answers, as a single Gaussian regressor gives them."""
+    rng = np.random.default_rng(0)
+    runs = []
+    for parameters in regressor.parameters:
+        alone = replace(regressor.base, parameters=parameters)
+        spread = np.sqrt(alone.variances(settings).total)
+        runs.append(alone.mean(settings) + spread * rng.standard_normal((count, len(settings))))
+    return np.concatenate(runs)
+
+
+@pytest.mark.parametrize(("family", "order"), KINDS)
+def test_only_few_rows_are_averaged_over_what_they_leave_open(family: Any, order: int, jobs: Make) -> None:
+    few, enough = (
+        family.fit(_rows(jobs(rows)), {"order": order}) for rows in (gaussian.FEW_ROWS - 1, gaussian.FEW_ROWS)
+    )
+    assert isinstance(few, AveragedRegressor)
+    assert not isinstance(enough, AveragedRegressor)
+
+
+@pytest.mark.parametrize(("family", "order"), KINDS)
+def test_mean_and_bound_are_those_of_the_mixture(family: Any, order: int, jobs: Make) -> None:
+    made = jobs(10, noise=0.2)
+    regressor = family.fit(_rows(made), {"order": order})
+    some = made.unseen[:6]
+    drawn = _draws(regressor, some, 400)
+    spread = np.sqrt(regressor.variances(some).total)
+    assert regressor.mean(some) == pytest.approx(drawn.mean(axis=0), abs=0.05 * spread.max())
+    half = (np.quantile(drawn, 0.95, axis=0) - np.quantile(drawn, 0.05, axis=0)) / 2
+    assert spread * stats.t.ppf(0.95, regressor.dof) == pytest.approx(half, rel=0.05)
+
+
+def test_fewer_rows_have_heavier_tails(jobs: Make) -> None:
+    dof = [LOG_LOG.fit(_rows(jobs(rows)), {"order": 2}).dof for rows in (6, 12, 24)]
+    assert dof == sorted(dof)
+    assert dof[0] == DOFS[0] < dof[1] < dof[2]
+
+
+def test_the_covariance_is_that_of_the_expected_responses(jobs: Make) -> None:
+    made = jobs(10, noise=0.2)
+    regressor: Any = LOG_LOG.fit(_rows(made), {"order": 2})
+    some = made.unseen[:4]
+    rng = np.random.default_rng(0)
+    drawn = []
+    for parameters in regressor.parameters:
+        alone = replace(regressor.base, parameters=parameters)
+        drawn.append(rng.multivariate_normal(alone.mean(some), alone.covariance(some), 2000))
+    assert regressor.covariance(some) == pytest.approx(np.cov(np.concatenate(drawn), rowvar=False), rel=0.1, abs=0.01)
+    assert regressor.covariance(some[:1]).shape == (1, 1)
+
+
+@pytest.mark.parametrize(("family", "order"), KINDS)
+def test_leaving_out_a_fold_in_closed_form_is_predicting_without_it(family: Any, order: int, jobs: Make) -> None:
+    rows = _rows(jobs(12))
+    regressor = family.fit(rows, {"order": order})
+    folds = np.arange(12) % 4
+    mean, variances = regressor.left_out(folds)
+    without = replace(regressor, base=regressor.base.take(folds != 1))
+    left = rows.settings[folds == 1]
+    assert mean[folds == 1] == pytest.approx(without.mean(left), rel=1e-6)
+    # Both as intervals: what is left out changes the degrees of freedom.
+    wide, narrow = (stats.t.ppf(0.95, one.dof) for one in (without, regressor))
+    expected = wide * np.sqrt(without.variances(left).total)
+    assert narrow * np.sqrt(variances.total[folds == 1]) == pytest.approx(expected, rel=1e-3)
+
+
+def test_whether_factors_interact_is_left_open_until_rows_tell(jobs: Make) -> None:
+    made = jobs(20, noise=0.05)
+    plain = _rows(made)
+    coded = np.log(plain.settings) - np.log(plain.settings).mean(axis=0)
+    additive = 1.0 + coded @ [-0.5, -0.4, 0.2, 0.9] + 0.05 * np.random.default_rng(1).standard_normal(20)
+    interacting = additive + 0.5 * coded[:, 0] * coded[:, 3]
+
+    def share_without(mean: Floats, some: slice) -> float:
+        rows = replace(plain, mean=mean, values=mean).take(np.isin(np.arange(20), np.arange(20)[some]))
+        answers = LOG_LOG.fit(rows, {"order": 2}).parameters
+        return float(np.mean(answers[:, 1] == ABSENT))
+
+    assert share_without(interacting, slice(20)) == 0
+    assert share_without(additive, slice(20)) > 0.6
+    assert 0.2 < share_without(additive, slice(6)) < 0.9
+
+
+def test_an_average_depends_on_its_rows_alone_and_is_stored_without_what_can_be_computed(jobs: Make) -> None:
+    made = jobs(12)
+    first, second = (GAUSSIAN_PROCESS.fit(_rows(made), {"order": 1}) for _ in range(2))
+    before = first.mean(made.unseen)
+    assert np.array_equal(second.mean(made.unseen), before)
+    stored = pickle.dumps(first)
+    assert len(stored) < 10_000
+    assert np.array_equal(pickle.loads(stored).mean(made.unseen), before)  # noqa: S301  our own bytes
+
+
+@pytest.mark.parametrize(("family", "order"), KINDS)
+def test_rows_that_are_all_equal_are_no_surprise(family: Any, order: int, jobs: Make) -> None:
+    rows = _rows(jobs(8))
+    flat = replace(rows, mean=np.full(8, 2.0), values=np.full(8, 2.0))
+    regressor = family.fit(flat, {"order": order})
+    assert regressor.mean(rows.settings) == pytest.approx(np.full(8, 2.0))
+    assert np.all(np.isfinite(regressor.variances(rows.settings).total))
