@@ -7,10 +7,10 @@ figure is a mean of exact probabilities; its standard error comes from the table
 
 Most shapes are fitted by one family without a search, so that many tables can be drawn. That choosing among all
 families keeps the promise is checked on fewer tables, and not by `make bench`, because each takes a quarter of a
-minute. The numbers of tables of either kind can be given, and the shapes:
+minute. The numbers of tables of either kind can be given, and the shapes, of all sizes or of one:
 
     python -m benchmarks.calibration 500 60
-    python -m benchmarks.calibration 500 0 "fixed jitter" heteroscedastic
+    python -m benchmarks.calibration 500 0 "fixed jitter" heteroscedastic "plain 8"
 """
 
 import sys
@@ -166,7 +166,8 @@ def run(tables: int = TABLES, tables_of_all: int = 0, *, shapes: Sequence[str] =
     print(f" {'new settings':>14s} {'best of 10':>14s} {'unadjusted':>14s} {'seen':>14s} {'bound':>6s}")
     with threadpool_limits(1):
         for case, count in several:
-            if count and case.shape in (shapes or (case.shape,)):
+            named = {case.shape, f"{case.shape} {case.rows}"}
+            if count and (not shapes or named & set(shapes)):
                 _report(case, count)
 
 

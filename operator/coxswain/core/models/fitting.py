@@ -26,7 +26,7 @@ CONFIDENCE = 0.95
 FOLDS = 5
 # With few rows each fold takes away much of what there is to learn from, so there are more of them.
 FOLDS_OF_FEW = 10
-FEW_UNITS = 60
+FEW_UNITS = 30
 # A family whose defaults score worse than the best by this factor is not worth tuning.
 WORTH_TUNING = 1.15
 

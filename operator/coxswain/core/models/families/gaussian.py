@@ -29,7 +29,7 @@ PREDICT_FROM = 800
 # deviation of the level: a dozen errors would make up one where there is none.
 FEWEST_FOR_SLOPE = 20
 # With fewer rows the most plausible parameters are not taken for the truth; hardly any rows tell nothing about them.
-FEW_ROWS = 30
+FEW_ROWS = 24
 
 KernelRegressor = GaussianRegressor | AveragedRegressor
 
