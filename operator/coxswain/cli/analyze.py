@@ -1,6 +1,7 @@
 """`cox analyze`: what made the difference in a table of measurements, and whether to believe it."""
 
 import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -28,6 +29,19 @@ DEFAULT_ORDER = 2
 # With more bars than these a chart on a terminal no longer shows what stands out.
 MOST_BARS = 20
 BAR_WIDTH = 24
+
+
+def _p(value: float) -> str:
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+# How people see columns: an interaction may go on in the next line, and digits beyond those that matter are left out.
+SHOWN: Mapping[str, Callable[[Any], str]] = {
+    "term": lambda term: term.replace(":", ": "),
+    **dict.fromkeys(("p", "p "), _p),
+    **dict.fromkeys(("f", "percent"), "{:.2f}".format),
+    **dict.fromkeys(("Pearson", "Spearman"), "{:.3f}".format),
+}
 
 
 def analyze(
@@ -98,7 +112,8 @@ def _anova(found: "Analysis") -> Table:
         for row in found.anova
     ]
     columns = ("term", "df", "sum_sq", "mean_sq", "f", "p", "percent")
-    return Table(f"Analysis of variance of {found.response} (type {found.type})", columns, rows, found.notes)
+    title = f"Analysis of variance of {found.response} (type {found.type})"
+    return Table(title, columns, rows, found.notes, shown=SHOWN)
 
 
 def _summary(found: "Analysis") -> Table:
@@ -113,12 +128,12 @@ def effects_table(found: "Analysis") -> Table:
     from coxswain.core.analysis import equation
 
     rows = [
-        (each.term, each.effect, each.coefficient, _number(each.low), _number(each.high), _p(each.p))
+        (each.term, each.effect, each.coefficient, _number(each.low), _number(each.high), _number(each.p))
         for each in found.coefficients
     ]
     title = f"Effects and coefficients in coded units, with intervals at {100 * (1 - found.alpha):g} %"
     notes = ["", f"In natural units: {equation(found)}"]
-    return Table(title, ("term", "effect", "coefficient", "from", "to", "p"), rows, notes)
+    return Table(title, ("term", "effect", "coefficient", "from", "to", "p"), rows, notes, shown=SHOWN)
 
 
 def _pareto(found: "Analysis") -> Table:
@@ -134,7 +149,7 @@ def _pareto(found: "Analysis") -> Table:
         notes = [f"Lenth's method: {limits}, pseudo standard error {chart.lenth.pse:.4g}."]
     if len(chart.bars) > len(bars):
         notes.append(f"{len(chart.bars) - len(bars)} shorter bars are not shown.")
-    return Table("What stands out", ("term", measure, "", ""), rows, notes)
+    return Table("What stands out", ("term", measure, "", ""), rows, notes, shown=SHOWN)
 
 
 def _bar(value: float, limit: float, longest: float) -> str:
@@ -157,11 +172,17 @@ def _checks(found: "Analysis") -> Table:
 
 def _correlations(found: "Analysis") -> Table:
     rows = [
-        (each.factor, round(each.pearson, 3), _p(each.pearson_p), round(each.spearman, 3), _p(each.spearman_p))
+        (
+            each.factor,
+            round(each.pearson, 3),
+            _number(each.pearson_p),
+            round(each.spearman, 3),
+            _number(each.spearman_p),
+        )
         for each in found.correlations
     ]
     title = f"Correlation of each factor with {found.response}"
-    return Table(title, ("factor", "Pearson", "p", "Spearman", "p "), rows)
+    return Table(title, ("factor", "Pearson", "p", "Spearman", "p "), rows, shown=SHOWN)
 
 
 def _alternatives(found: "Analysis") -> Table:
@@ -179,7 +200,3 @@ def _alternatives(found: "Analysis") -> Table:
 
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _p(value: float) -> str | None:
-    return None if math.isnan(value) else "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -34,6 +34,7 @@ Censored = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the random folds.")]
 
 COLUMNS = ("name", "r2", "rmse", "mae", "mape", "crps", "coverage", "bound_ratio")
+SHOWN = dict.fromkeys(("r2", "mape", "coverage", "bound_ratio"), "{:.3f}".format)
 
 
 def fit(
@@ -144,7 +145,7 @@ def _models_table(model: "FittedModel", left_out: Sequence[str]) -> Table:
             f"of runs, {nested.bound_ratio:.2f} times the actual value on average."
         ),
     ]
-    return Table(f"Models of {model.response}, by their error on rows not fitted", COLUMNS, rows, notes)
+    return Table(f"Models of {model.response}, by their error on rows not fitted", COLUMNS, rows, notes, SHOWN)
 
 
 def _importance_table(model: "FittedModel", ranking: tuple["Importance", ...]) -> Table:
@@ -160,4 +161,4 @@ def _ablation_table(full: "Scores", factor: str, chosen: str, without: "Scores")
         (label, name, *(getattr(scores, column) for column in COLUMNS[1:]))
         for label, name, scores in (("all", full.name, full), (f"without {factor}", chosen, without))
     ]
-    return Table(f"What is lost without {factor}", columns, rows)
+    return Table(f"What is lost without {factor}", columns, rows, shown=SHOWN)

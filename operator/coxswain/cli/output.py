@@ -8,7 +8,7 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -28,12 +28,16 @@ class Format(StrEnum):
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns and rows of plain values, with sentences below that a reader should not miss."""
+    """Named columns and rows of plain values, with sentences below that a reader should not miss.
+
+    `shown` tells how the values of a column are written for people, where that differs from what programs get.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     notes: Sequence[str] = field(default=())
+    shown: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
 def emit(output: Format, tables: Sequence[Table], document: Mapping[str, Any]) -> None:
@@ -54,23 +58,53 @@ def emit(output: Format, tables: Sequence[Table], document: Mapping[str, Any]) -
 
 
 def _print_table(console: Console, table: Table) -> None:
+    columns = [_column(table, index) for index in range(len(table.columns))]
+    # A table that would be wider than the terminal loses its last columns: better that words are broken.
+    roomy = sum(column.widest_word + 3 for column in columns) < console.width
     rich_table = RichTable(title=table.title, title_justify="left", title_style="bold")
-    for index, column in enumerate(table.columns):
-        numeric = bool(table.rows) and all(
-            isinstance(row[index], (int, float)) or row[index] is None for row in table.rows
+    for column in columns:
+        rich_table.add_column(
+            column.title,
+            justify="right" if column.numeric else "left",
+            overflow="fold",
+            min_width=column.widest_word if roomy else None,
         )
-        rich_table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in table.rows:
-        rich_table.add_row(*(_cell(value) for value in row))
+    for row in zip(*(column.cells for column in columns), strict=True):
+        rich_table.add_row(*row)
     console.print(rich_table)
     for note in table.notes:
         console.print(note, markup=False, highlight=False)
 
 
-def _cell(value: Any) -> str:
+@dataclass(frozen=True)
+class _Column:
+    """A column as it is printed."""
+
+    title: str
+    numeric: bool
+    cells: Sequence[str]
+
+    @property
+    def widest_word(self) -> int:
+        words = [word for text in (self.title, *self.cells) for word in text.split()]
+        return max(map(len, words), default=1)
+
+
+def _column(table: Table, index: int) -> _Column:
+    name = table.columns[index]
+    values = [row[index] for row in table.rows]
+    numeric = bool(values) and all(isinstance(value, (int, float)) or value is None for value in values)
+    # Names of numbers are as programs know them; between their words people may have a new line.
+    title = name.replace("_", " ") if numeric else name
+    return _Column(title, numeric, [_cell(value, table.shown.get(name)) for value in values])
+
+
+def _cell(value: Any, write: Callable[[Any], str] | None) -> str:
     match value:
         case None:
             return ""
+        case _ if write:
+            return escape(write(value))
         case bool():
             return "yes" if value else "no"
         case float():

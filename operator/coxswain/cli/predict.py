@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from coxswain.core.models import FittedModel
 
 COLUMNS = ("at", "point", "bound", "low", "high", "basis", "seen", "extrapolation")
+# One setting a line: side by side they leave no room for what is predicted.
+SHOWN = {"at": lambda text: text.replace(", ", "\n")}
 
 
 def predict(
@@ -69,9 +71,12 @@ def predict(
             f"If the best of these is picked, {_text(best['at'])}, its bound is {best['bound']:.4g}: "
             "picking favours settings that the model is too hopeful about."
         )
-    columns = COLUMNS if limit is None else (*COLUMNS, "chance")
+    columns: tuple[str, ...] = COLUMNS if limit is None else (*COLUMNS, "chance")
+    if output is Format.TABLE:  # no column has room for sentences
+        columns = tuple(column for column in columns if column != "extrapolation")
+        notes += [f"{_text(each['at'])}: {note}." for each in predictions for note in each["extrapolation"]]
     rows = [[_cell(each[column]) for column in columns] for each in predictions]
-    emit(output, [Table(f"Predictions of {response}", columns, rows, notes)], document)
+    emit(output, [Table(f"Predictions of {response}", columns, rows, notes, SHOWN)], document)
 
 
 def _predictions(

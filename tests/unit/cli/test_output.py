@@ -1,0 +1,45 @@
+import csv
+import io
+
+import pytest
+
+from coxswain.cli.output import Format, Table, emit
+
+LONG = "executor_cores:learning_rate"
+TABLE = Table(
+    "Analysis",
+    ("term", "df", "sum_sq", "mean_sq", "f", "p", "percent"),
+    [(LONG, 1, 0.0043589, 0.0043589, 3.3, 0.0000042, 12.3456), ("Residual", 298, 0.39, None, None, None, 87.6544)],
+    shown={"term": lambda term: term.replace(":", ": "), "percent": "{:.1f}".format},
+)
+
+
+def _printed(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(width))
+    emit(Format.TABLE, [TABLE], {})
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    return lines
+
+
+def test_a_name_is_broken_between_its_words_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = [line.split("│")[1].strip() for line in _printed(76, monkeypatch, capsys) if line.startswith("│")]
+    assert cells == ["executor_cores:", "learning_rate", "Residual"]
+
+
+def test_on_a_terminal_that_is_too_narrow_no_column_is_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = _printed(40, monkeypatch, capsys)
+    assert {line.count("│") for line in lines if line.startswith("│")} == {len(TABLE.columns) + 1}
+    assert any("87" in line.split("│")[-2] for line in lines if line.startswith("│"))
+
+
+def test_programs_get_values_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    emit(Format.CSV, [TABLE], {})
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows[0]["term"] == LONG
+    assert float(rows[0]["percent"]) == 12.3456
+    assert rows[1]["mean_sq"] == ""
