@@ -64,7 +64,7 @@ def run(folder: Path = DATA, *, anew: bool = False) -> None:
 
 def _error(observations: Observations) -> None:
     """What a fit says about itself: of what it chose in each fold, and of every family."""
-    models = [fit(observations, seed=seed) for seed in range(SEEDS)]
+    models = [fit(observations, seed=seed, folds=FOLDS) for seed in range(SEEDS)]
     _print("chosen", [_figures(model.nested) for model in models])
     print(f"    in the end: {', '.join(model.chosen for model in models)}")
     tables = [{each.name: _figures(each) for each in model.models} for model in models]

@@ -29,7 +29,7 @@ def test_all_families_compete_and_the_best_on_rows_left_out_is_chosen(jobs: Call
     assert {scores.name for scores in model.models} == {family.name for family in FAMILIES}
     assert [scores.score for scores in model.models] == sorted(scores.score for scores in model.models)
     assert model.chosen in {"loglog", "gaussian_process", "polynomial", "mlp"}
-    assert told == [*(f"fold {fold} of 5" for fold in range(1, 6)), "all rows"]
+    assert told == [*(f"fold {fold} of 10" for fold in range(1, 11)), "all rows"]
     error = np.log(model.predict_array(made.unseen).point / made.run(made.unseen, np.random.default_rng(0)))
     assert np.std(error) < 0.15
 

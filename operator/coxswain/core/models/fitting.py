@@ -26,7 +26,7 @@ CONFIDENCE = 0.95
 FOLDS = 5
 # With few rows each fold takes away much of what there is to learn from, so there are more of them.
 FOLDS_OF_FEW = 10
-FEW_UNITS = 30
+FEW_UNITS = 60
 # A family whose defaults score worse than the best by this factor is not worth tuning.
 WORTH_TUNING = 1.15
 
@@ -41,13 +41,16 @@ def fit(
     families: Sequence[Family] = FAMILIES,
     seed: int = 0,
     shares: bool = False,
+    folds: int | None = None,
     progress: Progress = _silence,
 ) -> FittedModel:
     """Choose the family and hyperparameters that predict rows left out best, and calibrate its bounds.
 
-    `shares` says that the response is a share between 0 and 1, modelled by its log-odds.
+    `shares` says that the response is a share between 0 and 1, modelled by its log-odds. `folds` is into how many parts
+    rows are split to be left out; by default that depends on how many rows there are.
     """
-    return _fit(observations, families, partial(_compete, families), seed=seed, progress=progress, shares=shares)
+    choose = partial(_compete, families)
+    return _fit(observations, families, choose, seed=seed, progress=progress, shares=shares, folds=folds)
 
 
 def refit(
@@ -83,11 +86,12 @@ def _fit(
     seed: int,
     progress: Progress,
     shares: bool,
+    folds: int | None = None,
 ) -> FittedModel:
     rng = np.random.default_rng(seed)
-    folds = assign_folds(observations.units, _number_of_folds(observations), rng)
+    fold_of = assign_folds(observations.units, folds or _number_of_folds(observations), rng)
     with threadpool_limits(1):  # the matrices are small: more threads would only wait for each other
-        surveyed = survey(observations, families, choose, folds=folds, rng=rng, progress=progress, shares=shares)
+        surveyed = survey(observations, families, choose, folds=fold_of, rng=rng, progress=progress, shares=shares)
         progress("all rows")
         sample = make_sample(impute(observations), rng, shares=shares)
         tuned = choose(sample)

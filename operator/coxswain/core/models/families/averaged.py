@@ -7,8 +7,8 @@ nothing changes; where they differ the spread grows by what they differ, and the
 t distribution that comes nearest to this mixture: its spread from where bounds are asked for, its degrees of freedom
 from how far its tails reach beyond.
 
-That there are main effects only is an answer of its own, as likely beforehand as that there are interactions or smooth
-deviations beside them: most effects are simple. For each of these, parameters are found by adaptive importance
+That there are main effects only is an answer of its own, if not a likely one: what a job takes is a sum of parts, and
+seldom a product of powers of its settings. For each of the answers, parameters are found by adaptive importance
 sampling: drawn around the most plausible ones, weighed, and drawn again with the mean and covariance that the weights
 give; no weight may dwarf all others (truncated importance sampling). The sum of the weights tells how plausible each
 is. How noise depends on the level keeps its most plausible value.
@@ -30,6 +30,8 @@ ROUNDS = 3
 PROPOSAL_DOF = 5
 # So many of the answers are kept: what is drawn more often is what weighs more.
 ANSWERS = 64
+# How likely main effects alone are beforehand; what else there may be shares the rest.
+MAIN_EFFECTS_ALONE = 0.1
 # The logarithm of the variance of an effect that is not there.
 ABSENT = -20.0
 # Spreads are taken from the interval between these quantiles, where bounds are asked for, tails from the wider one.
@@ -123,13 +125,22 @@ class AveragedRegressor:
 
 def average(base: GaussianRegressor) -> AveragedRegressor:
     """The regressor that averages over what the rows leave plausible."""
-    found = [_sampled(base, free) for free in base.kernel.nested()]
+    kinds = base.kernel.nested()
+    found = [_sampled(base, free) for free in kinds]
     parameters = np.concatenate([drawn for drawn, _ in found])
-    logarithms = np.concatenate([weights for _, weights in found])
+    logarithms = np.concatenate(
+        [weights + np.log(likely) for (_, weights), likely in zip(found, _beforehand(len(kinds)), strict=True)]
+    )
     order = np.argsort(parameters[:, -2])
     upto = np.cumsum(np.exp(logarithms[order] - special.logsumexp(logarithms)))
     picked = np.searchsorted(upto, (np.arange(ANSWERS) + 0.5) / ANSWERS * upto[-1])
     return AveragedRegressor(base, parameters[order[picked]])
+
+
+def _beforehand(kinds: int) -> list[float]:
+    """How likely each kind of answer is before any row was seen; the first has main effects alone."""
+    others = kinds - 1
+    return [MAIN_EFFECTS_ALONE, *[(1 - MAIN_EFFECTS_ALONE) / others] * others] if others else [1.0]
 
 
 def _sampled(base: GaussianRegressor, free: Ints) -> tuple[Floats, Floats]:
