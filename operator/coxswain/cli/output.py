@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -59,16 +59,10 @@ def emit(output: Format, tables: Sequence[Table], document: Mapping[str, Any]) -
 
 def _print_table(console: Console, table: Table) -> None:
     columns = [_column(table, index) for index in range(len(table.columns))]
-    # A table that would be wider than the terminal loses its last columns: better that words are broken.
-    roomy = sum(column.widest_word + 3 for column in columns) < console.width
     rich_table = RichTable(title=table.title, title_justify="left", title_style="bold")
-    for column in columns:
-        rich_table.add_column(
-            column.title,
-            justify="right" if column.numeric else "left",
-            overflow="fold",
-            min_width=column.widest_word if roomy else None,
-        )
+    for column, width in zip(columns, _widths(columns, console.width), strict=True):
+        justify: Literal["left", "right"] = "right" if column.numeric else "left"
+        rich_table.add_column(column.title, justify=justify, overflow="fold", width=width)
     for row in zip(*(column.cells for column in columns), strict=True):
         rich_table.add_row(*row)
     console.print(rich_table)
@@ -85,9 +79,23 @@ class _Column:
     cells: Sequence[str]
 
     @property
-    def widest_word(self) -> int:
-        words = [word for text in (self.title, *self.cells) for word in text.split()]
-        return max(map(len, words), default=1)
+    def longest_word(self) -> int:
+        return max((len(word) for text in (self.title, *self.cells) for word in text.split()), default=1)
+
+    @property
+    def longest_line(self) -> int:
+        return max((len(line) for text in (self.title, *self.cells) for line in text.splitlines()), default=1)
+
+
+def _widths(columns: Sequence[_Column], terminal: int) -> Sequence[int | None]:
+    """Widths that break lines between words only, where that is needed and can be done; rich cares for the letters."""
+    room = terminal - 3 * len(columns) - 1  # beside the lines between the columns
+    words = [column.longest_word for column in columns]
+    missing = [column.longest_line - word for column, word in zip(columns, words, strict=True)]
+    spare = room - sum(words)
+    if spare < 0 or spare >= sum(missing):
+        return [None] * len(columns)
+    return [word + spare * more // sum(missing) for word, more in zip(words, missing, strict=True)]
 
 
 def _column(table: Table, index: int) -> _Column:
