@@ -59,8 +59,9 @@ def emit(output: Format, tables: Sequence[Table], document: Mapping[str, Any]) -
 
 def _print_table(console: Console, table: Table) -> None:
     columns = [_column(table, index) for index in range(len(table.columns))]
-    rich_table = RichTable(title=table.title, title_justify="left", title_style="bold")
-    for column, width in zip(columns, _widths(columns, console.width), strict=True):
+    padding, widths = _layout(columns, console.width)
+    rich_table = RichTable(title=table.title, title_justify="left", title_style="bold", padding=(0, padding))
+    for column, width in zip(columns, widths, strict=True):
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
         rich_table.add_column(column.title, justify=justify, overflow="fold", width=width)
     for row in zip(*(column.cells for column in columns), strict=True):
@@ -87,15 +88,20 @@ class _Column:
         return max((len(line) for text in (self.title, *self.cells) for line in text.splitlines()), default=1)
 
 
-def _widths(columns: Sequence[_Column], terminal: int) -> Sequence[int | None]:
-    """Widths that break lines between words only, where that is needed and can be done; rich cares for the letters."""
-    room = terminal - 3 * len(columns) - 1  # beside the lines between the columns
+def _layout(columns: Sequence[_Column], terminal: int) -> tuple[int, Sequence[int | None]]:
+    """How many blanks stand beside each cell, and how wide it is, so that lines are broken between words only.
+
+    Blanks are the first to go where there is little room. Where even that is not enough, rich breaks words.
+    """
     words = [column.longest_word for column in columns]
     missing = [column.longest_line - word for column, word in zip(columns, words, strict=True)]
-    spare = room - sum(words)
-    if spare < 0 or spare >= sum(missing):
-        return [None] * len(columns)
-    return [word + spare * more // sum(missing) for word, more in zip(words, missing, strict=True)]
+    for padding in (1, 0):
+        spare = terminal - (1 + 2 * padding) * len(columns) - 1 - sum(words)
+        if spare >= sum(missing):
+            return padding, [None] * len(columns)
+        if spare >= 0:
+            return padding, [word + spare * more // sum(missing) for word, more in zip(words, missing, strict=True)]
+    return 1, [None] * len(columns)
 
 
 def _column(table: Table, index: int) -> _Column:
