@@ -126,7 +126,7 @@ def test_no_run_is_lost_or_repeated_and_no_worker_left_whatever_ends_cox(cox: Co
     with (out / "observations.csv").open(newline="") as table:
         assert len(list(csv.DictReader(table))) == 8
     assert "accuracy: effects" in printed
-    assert "batch_size:epochs" in printed
+    assert "batch_size: epochs" in printed
     assert "<svg" in (out / "report.html").read_text()
 
 
