@@ -6,6 +6,8 @@ import pytest
 from benchmarks.calibration import Case, Holds, measure
 
 TABLES = 10
+# To hold a mean to a point it takes more: tables that hardly vary are easily all odd in the same way.
+MANY = 48
 
 
 def _mean(found: list[Holds], name: str) -> tuple[float, float]:
@@ -16,7 +18,7 @@ def _mean(found: list[Holds], name: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize(("shape", "rows"), [("interactions", 30), ("heteroscedastic", 48), ("all alike", 30)])
 def test_a_bound_holds_at_new_settings_and_at_the_best_of_ten(shape: str, rows: int) -> None:
-    found = [measure(Case(shape, rows), seed) for seed in range(TABLES)]
+    found = [measure(Case(shape, rows), seed) for seed in range(MANY)]
     for name in ("new", "best"):
         mean, error = _mean(found, name)
         assert abs(mean - 0.95) < 0.01 + 3 * error

@@ -87,4 +87,22 @@ def test_with_few_rows_the_model_is_taken_at_its_word() -> None:
     rng = np.random.default_rng(6)
     found = standardise(FACTORS, _residuals(rng.normal(size=10), np.ones(10), _settings(rng, 10)))
     assert found.standard.measure is Measure.OWN
-    assert not len(found.calibration(np.ones(10, dtype=bool), dof=5).knots)
+    assert not len(found.calibration(dof=5).knots)
+
+
+def test_scores_to_come_are_measured_by_a_spread_that_large_errors_had_their_part_in() -> None:
+    """As least squares has it: what a deleted residual is by the spread of all rows."""
+    rng = np.random.default_rng(6)
+    x = np.column_stack([np.ones(25), rng.normal(size=(25, 3))])
+    y = x @ [1.0, 2.0, 0.5, 0.0] + rng.normal(size=25)
+    leverage = np.sum(x @ np.linalg.inv(x.T @ x) * x, axis=1)
+    residual = y - x @ np.linalg.lstsq(x, y)[0]
+    variance = float(residual @ residual) / 21
+    internal = residual / np.sqrt(variance * (1 - leverage))
+    without = (21 * variance - residual**2 / (1 - leverage)) / 20
+    deleted = residual / np.sqrt(without * (1 - leverage))
+    found = standardise(FACTORS, _residuals(deleted, np.ones(25), _settings(rng, 25)))
+    alike = replace(found, standard=replace(found.standard, measure=Measure.OWN), spread=np.ones(25))
+    assert np.sort(internal) == pytest.approx(alike.calibration(dof=21).knots, rel=1e-6)
+    unlike = replace(alike, standard=replace(found.standard, measure=Measure.SAME))
+    assert np.sort(deleted) == pytest.approx(unlike.calibration(dof=21).knots, rel=1e-6)

@@ -131,8 +131,7 @@ def _put_together(family: Family, tuned: Tuned, sample: Sample, surveyed: Survey
     rows = sample.rows(scale)
     regressor = sample.fit(family, tuned.setting, tuned.spread)
     standardised = surveyed.standardise(scale, np.sqrt(regressor.variances(observations.settings).total))
-    everything = np.ones(len(observations.y), dtype=bool)
-    standard, calibration = standardised.standard, standardised.calibration(everything, regressor.dof)
+    standard, calibration = standardised.standard, standardised.calibration(regressor.dof)
     first = np.unique(rows.row_of, return_index=True)[1]
     left_out = scale.forward(surveyed.comparison.possible(surveyed.chosen.point))
     own = np.sqrt(regressor.variances(rows.settings).total)

@@ -5,6 +5,11 @@ or be so sure of itself that a single surprise makes every bound absurd. Measure
 of the bounds they lead to on folds left out: the same spread everywhere, the model's own, and half way between the two,
 each as it is or corrected by what the errors show. The model's own is kept unless another one is clearly better: it
 has reasons to differ between settings, and a bound should hold at the setting that gets picked, not on average.
+
+A model's own spread rests on the errors it was fitted to, and the error of a row left out is not among them: the larger
+it is, the smaller the spread by which it is measured. Such deleted residuals are compared with each other as they are.
+A new run, though, is measured by a spread that all rows had their part in, large errors too, so scores that bounds rest
+on are turned into what they would be with that spread: internally studentised residuals.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -34,15 +39,14 @@ class Measure(StrEnum):
     HALF_WAY = "half_way"
     OWN = "own"
 
+    @property
+    def trust(self) -> float:
+        """To which power the spread that a model expects counts."""
+        return {Measure.SAME: 0.0, Measure.HALF_WAY: 0.5, Measure.OWN: 1.0}[self]
+
     def spread(self, own: Floats) -> Floats:
         """From the spread that a model expects, any correction aside; only its proportions matter."""
-        match self:
-            case Measure.SAME:
-                return np.ones(len(own))
-            case Measure.HALF_WAY:
-                return np.sqrt(own)
-            case _:
-                return own
+        return np.asarray(own**self.trust, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +93,29 @@ class Standardised:
     residuals: Residuals
     spread: Floats
 
-    def calibration(self, some: Bools, dof: float) -> Calibration:
-        """The distribution of some of the scores, for a model whose spread has so many degrees of freedom."""
-        chosen = self.residuals.take(some)
-        scores = chosen.error / self.spread[some]
-        return calibrate(scores, chosen.units, chosen.censored, dof)
+    @property
+    def scores(self) -> Floats:
+        """Errors in units of the spread expected without them."""
+        return self.residuals.error / self.spread
+
+    def calibration_without(self, fold: int, dof: float) -> Calibration:
+        """The distribution of the scores of all other folds; `dof` are the degrees of freedom of this one's spread."""
+        others = self.residuals.folds != fold
+        chosen = self.residuals.take(others)
+        return calibrate(self.scores[others], chosen.units, chosen.censored, dof)
+
+    def calibration(self, dof: float) -> Calibration:
+        """The distribution of scores to come, in units of a spread that has learned from all errors."""
+        scores, without = self.scores, self.residuals.dof
+        if _enough(self.residuals.units):  # with fewer rows scores are not taken as a distribution, but as a test
+            scores = scores * ((without + 1) / (without + scores**2)) ** (self.standard.measure.trust / 2)
+        return calibrate(scores, self.residuals.units, self.residuals.censored, dof)
 
 
 def standardise(factors: tuple[Factor, ...], residuals: Residuals) -> Standardised:
     """Measure errors by the spread with the least pinball loss; with few rows by the model's own."""
     nothing = no_correction(factors)
-    if len(np.unique(residuals.units)) < CONFORMAL_ROWS:
+    if not _enough(residuals.units):
         return Standardised(Standard(Measure.OWN, nothing, 1.0), residuals, residuals.own)
     spreads: dict[tuple[Measure, bool], Floats] = {}
     for measure in Measure:
@@ -114,6 +130,11 @@ def standardise(factors: tuple[Factor, ...], residuals: Residuals) -> Standardis
     spread = spreads[best, corrected]
     unit = float(np.sqrt(np.mean((residuals.error[seen] / spread[seen]) ** 2))) or 1.0
     return Standardised(Standard(best, correction, unit), residuals, unit * spread)
+
+
+def _enough(units: Ints) -> bool:
+    """Whether there are enough rows to learn the distribution of scores from them."""
+    return len(np.unique(units)) >= CONFORMAL_ROWS
 
 
 def _best(residuals: Residuals, spreads: dict[tuple[Measure, bool], Floats]) -> tuple[Measure, bool]:

@@ -86,7 +86,7 @@ class Survey:
         errors = np.empty((len(residuals.error), len(levels)))
         for fold in np.unique(residuals.folds):
             own = residuals.folds == fold
-            calibration = standardised.calibration(~own, float(residuals.dof[own][0]))
+            calibration = standardised.calibration_without(fold, float(residuals.dof[own][0]))
             errors[own] = standardised.spread[own, None] * calibration.quantile(levels)
         values = held_out.scale.inverse(residuals.location[:, None] + errors)
         known = ~self.observations.censored
