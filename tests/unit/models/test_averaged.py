@@ -42,6 +42,13 @@ def test_only_few_rows_are_averaged_over_what_they_leave_open(family: Any, order
     assert not isinstance(enough, AveragedRegressor)
 
 
+def test_parts_of_a_table_are_fitted_as_all_of_it_is(jobs: Make) -> None:
+    rows = _rows(jobs(gaussian.FEW_ROWS))
+    part = rows.take(np.arange(len(rows)) % 10 != 0)
+    assert not isinstance(LOG_LOG.of_table(len(rows)).fit(part, {"order": 2}), AveragedRegressor)
+    assert isinstance(LOG_LOG.of_table(len(part)).fit(part, {"order": 2}), AveragedRegressor)
+
+
 @pytest.mark.parametrize(("family", "order"), KINDS)
 def test_mean_and_bound_are_those_of_the_mixture(family: Any, order: int, jobs: Make) -> None:
     made = jobs(10, noise=0.2)

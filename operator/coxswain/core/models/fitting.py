@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from coxswain.core.models.censoring import impute
 from coxswain.core.models.extrapolation import reach_of
 from coxswain.core.models.families import FAMILIES, Family, Setting, Spread
-from coxswain.core.models.families.gaussian import LOG_LOG
+from coxswain.core.models.families.gaussian import LOG_LOG, KernelFamily
 from coxswain.core.models.fitted import FittedModel
 from coxswain.core.models.known import learn_known
 from coxswain.core.models.observations import Observations
@@ -49,8 +49,9 @@ def fit(
     `shares` says that the response is a share between 0 and 1, modelled by its log-odds. `folds` is into how many parts
     rows are split to be left out; by default that depends on how many rows there are.
     """
-    choose = partial(_compete, families)
-    return _fit(observations, families, choose, seed=seed, progress=progress, shares=shares, folds=folds)
+    suited = _suited(families, observations)
+    choose = partial(_compete, suited)
+    return _fit(observations, suited, choose, seed=seed, progress=progress, shares=shares, folds=folds)
 
 
 def refit(
@@ -75,7 +76,8 @@ def fit_as(family: Family, tuned: Tuned, observations: Observations, *, seed: in
     """Fit one family with one choice of hyperparameters, and calibrate its bounds."""
     shares = tuned.setting["scale"] == Scale.LOGIT
     choice = {family.name: tuned}
-    return _fit(observations, [family], lambda _: choice, seed=seed, progress=_silence, shares=shares)
+    suited = _suited([family], observations)
+    return _fit(observations, suited, lambda _: choice, seed=seed, progress=_silence, shares=shares)
 
 
 def _fit(
@@ -98,6 +100,12 @@ def _fit(
         chosen = min(tuned, key=lambda name: tuned[name].score)
         family = next(family for family in families if family.name == chosen)
         return _put_together(family, tuned[chosen], sample, surveyed)
+
+
+def _suited(families: Sequence[Family], observations: Observations) -> list[Family]:
+    """The families as they are fitted to all of the table, also where they are fitted to a part of it."""
+    rows = len(np.unique(observations.units))
+    return [family.of_table(rows) if isinstance(family, KernelFamily) else family for family in families]
 
 
 def _number_of_folds(observations: Observations) -> int:

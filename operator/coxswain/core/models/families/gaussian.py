@@ -36,12 +36,20 @@ KernelRegressor = GaussianRegressor | AveragedRegressor
 
 @dataclass(frozen=True)
 class KernelFamily:
-    """Models that differ in their kernel only; `orders` and `scales` are what may be tried."""
+    """Models that differ in their kernel only; `orders` and `scales` are what may be tried.
+
+    `averages` says whether predictions are averaged over plausible parameters; by default the number of rows does.
+    """
 
     name: str
     smooth: bool
     orders: tuple[int, ...]
     scales: tuple[Scale, ...]
+    averages: bool | None = None
+
+    def of_table(self, rows: int) -> "KernelFamily":
+        """The same for a table of so many rows: models of its parts tell what to expect of that of all its rows."""
+        return replace(self, averages=rows < FEW_ROWS)
 
     def axes(self, rows: Rows) -> Mapping[str, Sequence[Value]]:
         """Scales and orders of interaction."""
@@ -57,7 +65,8 @@ class KernelFamily:
         """Learn the parameters from the rows, or what they may be."""
         kernel = Kernel(rows.factors, int(setting["order"]), self.smooth, log=True)
         learned = learn(kernel, rows)
-        return average(learned) if FEWEST_UNITS <= len(rows) < FEW_ROWS else learned
+        averages = len(rows) < FEW_ROWS if self.averages is None else self.averages
+        return average(learned) if averages and len(rows) >= FEWEST_UNITS else learned
 
     def left_out(self, regressor: KernelRegressor, rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
         """Predictions of each row without its fold, by a fit to all rows: its parameters are kept."""
