@@ -105,14 +105,14 @@ def test_spark_reads_on_nodes(spark: Train, nodes: int) -> None:
 
 def test_a_script_of_the_user_s_own_reports_like_any_worker(train: Train, image: Callable[[str], str]) -> None:
     workload = {"type": "Custom", "image": image("custom")}
-    parameters = {"epochs": 2000, "batchSize": 10, "extra": [{"name": "slope", "value": "3"}]}
+    parameters = {"epochs": 10_000, "batchSize": 10, "extra": [{"name": "slope", "value": "3"}]}
     training = train("custom", workload=workload, parameters=parameters, resources=HALF_A_CORE)
 
     metrics = training.scrape()
     training.wait("Complete")
 
     result = training.result()
-    assert (result["state"], result["epochs"]) == ("succeeded", 2000)
+    assert (result["state"], result["epochs"]) == ("succeeded", 10_000)
     assert result["result"]["accuracy"] > 0.9
     assert f'job_uid="{result["jobUid"]}"' in metrics
 
