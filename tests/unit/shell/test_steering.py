@@ -178,7 +178,7 @@ def test_jobs_that_somebody_else_starts_are_planned_each_by_itself() -> None:
     store, cache = Jobs(), Cache()
     far, near = ({"at": f"2026-01-01T12:{minute}:00Z"} for minute in ("10", "02"))
     for name, deadline in (("ample", far), ("tight", near), ("late", near)):
-        asked = job(name, parameters={"epochs": 30}, adjust=[EPOCHS], deadline=deadline)
+        asked = job(name, parameters={"epochs": 12}, adjust=[EPOCHS], deadline=deadline)
         cache.put(JOBS, store.put(dict(asked.manifest)))
     each = steering(store, cache)
     waiting = sorted(cache.jobs(), key=lambda found: found.name)
