@@ -26,7 +26,7 @@ def test_a_bound_holds_at_new_settings_and_at_the_best_of_ten(shape: str, rows: 
 
 
 def test_with_few_rows_of_uneven_noise_a_bound_holds_at_least_as_often_as_it_says() -> None:
-    # More often, by a point or two: docs/models.md has the figures.
+    # More often, by up to a point: docs/results.md has the figures.
     found = [measure(Case("heteroscedastic", 30), seed) for seed in range(TABLES)]
     for name in ("new", "best"):
         mean, error = _mean(found, name)
