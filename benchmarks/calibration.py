@@ -27,6 +27,7 @@ from coxswain.core.factors import Factor
 from coxswain.core.models import FAMILIES, Observations, fit
 from coxswain.core.models.families import Family
 from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
+from coxswain.core.models.families.parts import PARTS
 from coxswain.core.models.scales import Scale
 
 Array = npt.NDArray[np.float64]
@@ -49,8 +50,40 @@ PROCESS = replace(GAUSSIAN_PROCESS, scales=(Scale.LOG,))
 
 
 @dataclass(frozen=True)
+class Costs:
+    """What a job takes as a sum of parts, in seconds."""
+
+    start: float
+    work: float
+    """Of an epoch on one core of one worker."""
+    serial: float
+    """The share of it that more cores do not help with."""
+    speedup: float
+    step: float
+    """Of all steps of an epoch at a batch size of 1."""
+    talk: float
+    """What these take longer each time that the number of workers is doubled."""
+
+    def seconds(self, settings: Array) -> Array:
+        """Of jobs with these settings."""
+        workers, cores, batch, epochs = settings.T
+        work = self.work * (self.serial + (1 - self.serial) * cores**-self.speedup)
+        steps = (self.step + self.talk * np.log2(workers)) / batch
+        return np.asarray(self.start + epochs * (work + steps) / workers, dtype=float)
+
+
+def _costs(rng: np.random.Generator) -> Costs:
+    """A start of some 15 s, a minute of work an epoch, steps of a few seconds."""
+    start, work, step, talk = (15, 60, 600, 300) * np.exp(0.6 * rng.standard_normal(4))
+    return Costs(start, work, rng.uniform(0, 0.3), rng.uniform(0.4, 1), step, talk)
+
+
+@dataclass(frozen=True)
 class Truth:
-    """Log durations over coded log settings: main effects, interactions, waves; and the noise around them."""
+    """Log durations over coded log settings: main effects, interactions, waves; and the noise around them.
+
+    Or, where `costs` are given, the logarithm of a sum of parts.
+    """
 
     main: Array
     pairs: Array
@@ -63,9 +96,12 @@ class Truth:
     """Noise of a fixed number of seconds, as a share of a typical duration."""
     shape: Any
     """The distribution of the noise."""
+    costs: Costs | None = None
 
     def expected(self, settings: Array) -> Array:
         """The expected log duration."""
+        if self.costs:
+            return np.log(self.costs.seconds(settings))
         z = _coded(settings)
         smooth = self.wave * (
             np.cos(2 * z[:, 0] + self.phases[0]) + 0.6 * np.sin(2 * z[:, 2] * z[:, 3] + self.phases[1])
@@ -111,6 +147,7 @@ def draw(shape: str, rng: np.random.Generator) -> Truth:
         "heteroscedastic": {"noise": 0.08, "noisier": 0.7 * np.eye(4)[rng.integers(4)]},
         "fixed jitter": {"noise": 0.01, "jitter": 0.05},
         "heavy tails": {"noise": 0.06, "shape": stats.t(3)},
+        "sum of parts": {"noise": 0.05, "costs": _costs(rng.spawn(1)[0])},
         "all alike": {"main": 0.02 * plain.main},
         "very noisy": {"noise": 0.5},
     }
@@ -147,12 +184,17 @@ CASES = (
     Case("fixed jitter", 48),
     Case("heavy tails", 48),
     Case("all alike", 24),
+    Case("all alike", 12),
+    Case("all alike", 8),
     Case("very noisy", 24),
+    Case("very noisy", 12),
     Case("plain", 32, runs=2),
     Case("plain", 48, killed=0.15),
     Case("plain", 12, (PROCESS,)),
     Case("plain", 24, (PROCESS,)),
     Case("curved", 64, (PROCESS,)),
+    Case("sum of parts", 48, (PARTS,)),
+    Case("sum of parts", 48, (PROCESS,)),
     Case("plain", 12, candidates=UNSEEN),
     Case("interactions", 30, candidates=UNSEEN),
     Case("interactions", 48, candidates=UNSEEN),
@@ -163,6 +205,7 @@ CASES_OF_ALL = (
     Case("curved", 64, FAMILIES),
     Case("plain", 14, FAMILIES),
     Case("interactions", 14, FAMILIES),
+    Case("sum of parts", 32, FAMILIES),
 )
 
 

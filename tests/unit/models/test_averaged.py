@@ -112,6 +112,18 @@ def test_whether_factors_interact_is_left_open_until_rows_tell(jobs: Make) -> No
     assert 0.2 < share_without(additive, slice(6)) < 0.9
 
 
+def test_that_nothing_matters_is_plausible_where_it_is_so_and_ruled_out_where_it_is_not(jobs: Make) -> None:
+    rows = _rows(jobs(10))
+    chance = 0.1 * np.random.default_rng(2).standard_normal(10)
+
+    def share_of_nothing(mean: Floats) -> float:
+        answers = LOG_LOG.fit(replace(rows, mean=mean, values=mean), {"order": 2}).parameters
+        return float(np.mean(answers[:, 0] == ABSENT))
+
+    assert share_of_nothing(chance) > 0.5
+    assert share_of_nothing(rows.mean) == 0
+
+
 def test_an_average_depends_on_its_rows_alone_and_is_stored_without_what_can_be_computed(jobs: Make) -> None:
     made = jobs(12)
     first, second = (GAUSSIAN_PROCESS.fit(_rows(made), {"order": 1}) for _ in range(2))

@@ -23,11 +23,11 @@ def _defaults(family: Family, observations: Observations) -> dict[str, Any]:
 
 def test_every_seed_model_competes_under_its_own_name() -> None:
     names = [family.name for family in FAMILIES]
-    assert len(set(names)) == len(names) == 12
+    assert len(set(names)) == len(names) == 13
     assert {"linear", "loglog", "polynomial", "gaussian_process", "lasso", "ridge", "tree", "forest", "boosting"} < set(
         names
     )
-    assert {"mlp", "operational", "doe_forest"} < set(names)
+    assert {"mlp", "operational", "doe_forest", "parts"} < set(names)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -62,8 +62,8 @@ def test_least_squares_is_that_of_statsmodels(jobs: Callable[..., Any]) -> None:
     made = jobs(40)
     rows = put_together(made.observations, Scale.IDENTITY)
     regressor = LINEAR.fit(rows, {"degree": 2, "penalty": 0.0})
-    reference = sm.OLS(rows.mean, regressor._matrix(rows.settings)).fit()
-    there = reference.get_prediction(regressor._matrix(made.unseen[:7]))
+    reference = sm.OLS(rows.mean, regressor.matrix(rows.settings)).fit()
+    there = reference.get_prediction(regressor.matrix(made.unseen[:7]))
     assert regressor.mean(made.unseen[:7]) == pytest.approx(there.predicted)
     assert np.sqrt(regressor.variances(made.unseen[:7]).total) == pytest.approx(there.se_obs)
     assert regressor.dof == pytest.approx(reference.df_resid)

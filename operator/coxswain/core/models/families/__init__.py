@@ -6,10 +6,12 @@ from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
 from coxswain.core.models.families.learners import BOOSTING, FOREST, LASSO, NETWORK, TREE
 from coxswain.core.models.families.least_squares import LINEAR, POLYNOMIAL, RIDGE
 from coxswain.core.models.families.operational import OPERATIONAL
+from coxswain.core.models.families.parts import PARTS
 
 FAMILIES: tuple[Family, ...] = (
     LOG_LOG,
     GAUSSIAN_PROCESS,
+    PARTS,
     LINEAR,
     POLYNOMIAL,
     RIDGE,

@@ -7,11 +7,13 @@ nothing changes; where they differ the spread grows by what they differ, and the
 t distribution that comes nearest to this mixture: its spread from where bounds are asked for, its degrees of freedom
 from how far its tails reach beyond.
 
-That there are main effects only is an answer of its own, if not a likely one: what a job takes is a sum of parts, and
-seldom a product of powers of its settings. For each of the answers, parameters are found by adaptive importance
-sampling: drawn around the most plausible ones, weighed, and drawn again with the mean and covariance that the weights
-give; no weight may dwarf all others (truncated importance sampling). The sum of the weights tells how plausible each
-is. How noise depends on the level keeps its most plausible value.
+That nothing matters is an answer of its own, and so is that there are main effects only. The first is a likely one: an
+accuracy may be the same whatever the settings, chance alone then makes some of them look better, and who picks these is
+disappointed; where something does matter, few rows are enough to rule it out. The second is not: what a job takes is a
+sum of parts, and seldom a product of powers of its settings. For each kind of answer, parameters are found by adaptive
+importance sampling: drawn around the most plausible ones, weighed, and drawn again with the mean and covariance that
+the weights give; no weight may dwarf all others (truncated importance sampling). The sum of the weights tells how
+plausible each is. How noise depends on the level keeps its most plausible value.
 """
 
 from dataclasses import dataclass
@@ -30,8 +32,13 @@ ROUNDS = 3
 PROPOSAL_DOF = 5
 # So many of the answers are kept: what is drawn more often is what weighs more.
 ANSWERS = 64
-# How likely main effects alone are beforehand; what else there may be shares the rest.
-MAIN_EFFECTS_ALONE = 0.1
+# How likely it is beforehand that nothing matters, and that there are main effects alone; what else there may be shares
+# the rest.
+NOTHING, MAIN_EFFECTS_ALONE = 0.5, 0.1
+# The logarithm of the noise's share in the variance of the response, and how far it may lie from that: a quarter of a
+# per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for the
+# absurd.
+NOISE, NOISE_SPREAD = -3.0, 3.0
 # The logarithm of the variance of an effect that is not there.
 ABSENT = -20.0
 # Spreads are taken from the interval between these quantiles, where bounds are asked for, tails from the wider one.
@@ -138,15 +145,18 @@ def average(base: GaussianRegressor) -> AveragedRegressor:
 
 
 def _beforehand(kinds: int) -> list[float]:
-    """How likely each kind of answer is before any row was seen; the first has main effects alone."""
-    others = kinds - 1
-    return [MAIN_EFFECTS_ALONE, *[(1 - MAIN_EFFECTS_ALONE) / others] * others] if others else [1.0]
+    """How likely each kind of answer is before any row was seen: nothing, main effects alone, and so on."""
+    others = kinds - 2
+    if not others:
+        return [NOTHING, 1 - NOTHING]
+    return [NOTHING, MAIN_EFFECTS_ALONE, *[(1 - NOTHING - MAIN_EFFECTS_ALONE) / others] * others]
 
 
 def _sampled(base: GaussianRegressor, free: Ints) -> tuple[Floats, Floats]:
     """Parameter vectors with the effects that are not free left out, and the logarithms of their weights."""
     rng = np.random.default_rng(0)
     usual, spread = (part[free] for part in base.kernel.prior())
+    usual[-1], spread[-1] = NOISE, NOISE_SPREAD
     low, high = np.array(base.kernel.bounds())[free].T
     parameters = np.full((DRAWS, len(base.parameters)), ABSENT)
     parameters[:, -1] = base.parameters[-1]

@@ -59,9 +59,9 @@ class Kernel:
         return [*bounds, (-13.0, 3.0)]
 
     def nested(self) -> list[Ints]:
-        """The parameters but the slope, if there were main effects only, and with each further kind of effect."""
+        """The parameters but the slope: if nothing mattered, with main effects, with each further kind of effect."""
         noise = self.size - 2
-        ends = [*range(1, self.order + 1)] + ([noise] if self.smooth else [])
+        ends = [*range(self.order + 1)] + ([noise] if self.smooth else [])
         return [np.array([*range(end), noise]) for end in ends]
 
     def between(self, left: Floats, right: Floats) -> "Similarities":

@@ -4,6 +4,7 @@ Least squares on row means in coded units. The variance of a prediction follows 
 leverage of the setting, and with it the bound far from the rows that were run.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,7 +58,15 @@ class LinearFamily:
         effective = float(np.sum((matrix @ inverse) * matrix))
         dof = max(1.0, len(rows) - effective)
         noise = max(float(np.sum((rows.mean - matrix @ coefficients) ** 2)) / dof, rows.least_noise)
-        return LinearRegressor(encoding, terms, coefficients, inverse, noise, noise + rows.extra_noise, dof)
+        return LinearRegressor(
+            encoding=encoding,
+            terms=terms,
+            coefficients=coefficients,
+            inverse=inverse,
+            row_noise=noise,
+            run_noise=noise + rows.extra_noise,
+            dof=dof,
+        )
 
 
 def scales_for(rows: Rows) -> list[Scale]:
@@ -65,34 +74,48 @@ def scales_for(rows: Rows) -> list[Scale]:
     return [Scale.LOGIT] if rows.scale is Scale.LOGIT else list(usable_scales(rows.scale.inverse(rows.values)))
 
 
-@dataclass(frozen=True, eq=False)
-class LinearRegressor:
-    """Coefficients of products of coded columns, and what is needed to say how sure they are."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatrixRegressor(ABC):
+    """How sure the predictions of a model are that is linear in its coefficients, or nearly so where they are.
 
-    encoding: Encoding
-    terms: Terms
-    coefficients: Floats
+    `inverse` is that of the (penalised) normal equations.
+    """
+
     inverse: Floats
     row_noise: float
     run_noise: float
     dof: float
 
-    def mean(self, settings: Floats) -> Floats:
-        """The predictions."""
-        return self._matrix(settings) @ self.coefficients
+    @abstractmethod
+    def matrix(self, settings: Floats) -> Floats:
+        """By how much the prediction at each setting changes with each coefficient."""
 
     def variances(self, settings: Floats) -> Variances:
         """Leverage times the noise of a row's mean, and the noise of a single run."""
-        matrix = self._matrix(settings)
+        matrix = self.matrix(settings)
         leverage = np.sum((matrix @ self.inverse) * matrix, axis=1)
         return Variances(self.row_noise * leverage, np.full(len(settings), self.run_noise))
 
     def covariance(self, settings: Floats) -> Floats:
         """Covariance of the predictions' errors."""
-        matrix = self._matrix(settings)
+        matrix = self.matrix(settings)
         return self.row_noise * (matrix @ self.inverse @ matrix.T)
 
-    def _matrix(self, settings: Floats) -> Floats:
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LinearRegressor(MatrixRegressor):
+    """Coefficients of products of coded columns."""
+
+    encoding: Encoding
+    terms: Terms
+    coefficients: Floats
+
+    def mean(self, settings: Floats) -> Floats:
+        """The predictions."""
+        return self.matrix(settings) @ self.coefficients
+
+    def matrix(self, settings: Floats) -> Floats:
+        """The products themselves."""
         return products(self.encoding.columns(settings), self.terms)
 
 
