@@ -7,6 +7,7 @@ room for one table only, so a command says which of its tables that is: the firs
 import csv
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ def _print_table(console: Console, table: Table) -> None:
     rich_table = RichTable(title=table.title, title_justify="left", title_style="bold", padding=(0, padding))
     for column, width in zip(columns, widths, strict=True):
         justify: Literal["left", "right"] = "right" if column.numeric else "left"
-        rich_table.add_column(column.title, justify=justify, overflow="fold", width=width)
+        rich_table.add_column(column.title_within(width), justify=justify, overflow="fold", width=width)
     for row in zip(*(column.cells for column in columns), strict=True):
         rich_table.add_row(*row)
     console.print(rich_table)
@@ -81,11 +82,28 @@ class _Column:
 
     @property
     def longest_word(self) -> int:
-        return max((len(word) for text in (self.title, *self.cells) for word in text.split()), default=1)
+        words = [word for text in self.cells for word in text.split()]
+        return max(len(word) for word in (*words, *_words(self.title)))
 
     @property
     def longest_line(self) -> int:
         return max((len(line) for text in (self.title, *self.cells) for line in text.splitlines()), default=1)
+
+    def title_within(self, width: int | None) -> str:
+        """The title with a new line wherever the next of its words has no room."""
+        if width is None:
+            return self.title
+        lines = [""]
+        for word in _words(self.title):
+            if lines[-1] and len(lines[-1] + word) > width:
+                lines.append("")
+            lines[-1] += word
+        return "\n".join(lines)
+
+
+def _words(title: str) -> list[str]:
+    """What a title may be broken into: it is the name that programs know, underscores and all."""
+    return re.split(r"(?<=[_ ])", title)
 
 
 def _layout(columns: Sequence[_Column], terminal: int) -> tuple[int, Sequence[int | None]]:
@@ -108,9 +126,7 @@ def _column(table: Table, index: int) -> _Column:
     name = table.columns[index]
     values = [row[index] for row in table.rows]
     numeric = bool(values) and all(isinstance(value, (int, float)) or value is None for value in values)
-    # Names of numbers are as programs know them; between their words people may have a new line.
-    title = name.replace("_", " ") if numeric else name
-    return _Column(title, numeric, [_cell(value, table.shown.get(name)) for value in values])
+    return _Column(name, numeric, [_cell(value, table.shown.get(name)) for value in values])
 
 
 def _cell(value: Any, write: Callable[[Any], str] | None) -> str:

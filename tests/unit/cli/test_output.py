@@ -29,6 +29,17 @@ def test_a_name_is_broken_between_its_words_only(
     assert cells == ["executor_cores:", "learning_rate", "Residual"]
 
 
+@pytest.mark.parametrize(("width", "titles"), [(80, ["learning_rate"]), (24, ["learning_", "rate"])])
+def test_columns_are_called_what_programs_call_them(
+    width: int, titles: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    emit(Format.TABLE, [Table("Rows", ("row", "learning_rate", "cores"), [(0, 0.1, 2)])], {})
+    lines = capsys.readouterr().out.splitlines()
+    shown = [line.split("┃")[2].strip() for line in lines if line.startswith("┃")]
+    assert [title for title in shown if title] == titles
+
+
 @pytest.mark.parametrize("width", [40, 60, 70, 76, 80, 95, 200])
 def test_no_column_is_lost_however_narrow_the_terminal(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
