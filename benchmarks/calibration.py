@@ -46,6 +46,7 @@ FACTORS = tuple(Factor(name, levels=levels) for name, levels in LEVELS.items())
 GRID = np.stack(np.meshgrid(*LEVELS.values(), indexing="ij"), axis=-1).reshape(-1, len(LEVELS))
 
 REGRESSION = replace(LOG_LOG, orders=(2,))
+MAIN_EFFECTS = replace(LOG_LOG, name="main_effects", orders=(1,))
 PROCESS = replace(GAUSSIAN_PROCESS, scales=(Scale.LOG,))
 
 
@@ -178,6 +179,8 @@ CASES = (
     Case("interactions", 30),
     Case("interactions", 12),
     Case("interactions", 8),
+    Case("plain", 8, (MAIN_EFFECTS,)),
+    Case("interactions", 8, (MAIN_EFFECTS,)),
     Case("heteroscedastic", 30),
     Case("heteroscedastic", 48),
     Case("heteroscedastic", 96),
