@@ -8,7 +8,7 @@ import pytest
 
 from coxswain.core.errors import InputError
 from coxswain.core.factors import Factor
-from coxswain.core.models import Basis, Pick, ablate, fit, importance, refit
+from coxswain.core.models import Basis, Pick, ablate, fit, fitting, importance, refit
 from coxswain.core.models.families import FAMILIES, Family
 from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
 from coxswain.core.models.families.learners import TREE
@@ -32,6 +32,18 @@ def test_all_families_compete_and_the_best_on_rows_left_out_is_chosen(jobs: Call
     assert told == [*(f"fold {fold} of 10" for fold in range(1, 11)), "all rows"]
     error = np.log(model.predict_array(made.unseen).point / made.run(made.unseen, np.random.default_rng(0)))
     assert np.std(error) < 0.15
+
+
+@pytest.mark.parametrize(("rows", "handicap"), [(12, fitting.CLEARLY_BETTER), (30, 1.0)])
+def test_with_few_rows_one_answer_has_to_be_clearly_better_than_the_average_of_many(
+    rows: int, handicap: float, jobs: Callable[..., Any]
+) -> None:
+    observations = jobs(rows).observations
+    sample = make_sample(observations, np.random.default_rng(0))
+    plain = replace(LINEAR, degrees=(1,))
+    alone = fitting._compete([plain], sample)
+    together = fitting._compete(fitting._suited([*ONE, plain], observations), sample)
+    assert together["linear"].score == pytest.approx(handicap * alone["linear"].score)
 
 
 def test_a_fit_depends_on_its_seed_and_observations_alone(jobs: Callable[..., Any]) -> None:
