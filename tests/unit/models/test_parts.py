@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from coxswain.core.factors import Factor
 from coxswain.core.models.families.gaussian import LOG_LOG
-from coxswain.core.models.families.parts import PARTS
+from coxswain.core.models.families.parts import PARTS, _Search
 from coxswain.core.models.observations import Observations, Rows, put_together
 from coxswain.core.models.scales import Scale
 from coxswain.core.models.types import Floats
@@ -77,6 +78,22 @@ def test_how_sure_it_is_follows_from_how_much_runs_vary(jobs: Make) -> None:
     assert steady.run_noise**0.5 == pytest.approx(0.02, rel=0.3)
     assert wavering.run_noise**0.5 == pytest.approx(0.2, rel=0.3)
     assert np.mean(steady.variances(made.unseen).model) < np.mean(wavering.variances(made.unseen).model)
+
+
+def test_of_a_single_part_plausibility_is_that_of_linear_regression() -> None:
+    rng = np.random.default_rng(0)
+    columns = np.column_stack([np.ones(30), rng.uniform(-1, 1, (30, 2))])
+    usual, spreads = np.array([[1.0, 0.0, 0.0]]), np.array([[2.0, 1.0, 1.0]])
+    gaps = []
+    for noise in (0.05, 0.3):
+        response = columns @ [1.5, 0.7, -0.4] + noise * rng.standard_normal(30)
+        search = _Search(columns, response, usual, spreads, 1e-9)
+        found = search.find(usual)
+        covariance = found.noise * np.eye(30) + (columns * spreads**2) @ columns.T
+        exact = stats.multivariate_normal.logpdf(response, columns @ usual[0], covariance)
+        gaps.append(search.plausibility(found) - exact)
+    # But for what depends on neither the response nor the noise.
+    assert gaps[0] == pytest.approx(gaps[1], abs=1e-3)
 
 
 @pytest.mark.parametrize(("rows", "parts"), [(19, []), (20, [2]), (29, [2]), (30, [2, 3])])

@@ -138,18 +138,21 @@ class _Search:
             coefficients = self._descend(coefficients, noise)
             sums, shares = _sum_of_parts(self.columns, coefficients)
             slopes = _slopes(self.columns, shares)
-            inverse = np.linalg.inv(slopes.T @ slopes + noise * np.diag(self.spreads.ravel() ** -2.0))
-            dof = max(1.0, len(sums) - float(np.sum((slopes @ inverse) * slopes)))
+            dof = max(1.0, len(sums) - float(np.sum((slopes @ self._inverse(slopes, noise)) * slopes)))
             errors = float(np.sum((self.response - sums) ** 2))
             noise = max(errors / dof, self.least_noise)
-        return _Found(coefficients, np.asarray(inverse, dtype=float), noise, dof, errors)
+        return _Found(coefficients, self._inverse(slopes, noise), noise, dof, errors)
 
     def plausibility(self, found: _Found) -> float:
         """The logarithm of how plausible the rows are around what was found (Laplace)."""
         away = (found.coefficients - self.usual) / self.spreads
-        precise = np.linalg.slogdet(found.inverse / found.noise).logabsdet
-        explained = found.errors / found.noise + len(self.response) * np.log(found.noise)
-        return float(precise - explained - np.sum(away**2)) / 2
+        room = np.linalg.slogdet(found.noise * found.inverse).logabsdet
+        missed = found.errors / found.noise + len(self.response) * np.log(found.noise)
+        return float(room - missed - np.sum(away**2)) / 2
+
+    def _inverse(self, slopes: Floats, noise: float) -> Floats:
+        penalty = noise * np.diag(self.spreads.ravel() ** -2.0)
+        return np.asarray(np.linalg.inv(slopes.T @ slopes + penalty), dtype=float)
 
     def _descend(self, start: Floats, noise: float) -> Floats:
         unit = np.sqrt(noise)
