@@ -30,8 +30,9 @@ FOLDS_OF_FEW = 10
 FEW_UNITS = 60
 # A family whose defaults score worse than the best by this factor is not worth tuning.
 WORTH_TUNING = 1.15
-# A dozen rows tell scores apart to some 15 %. By so much a family that takes one answer for the truth has to beat those
-# that average over what few rows leave open, or bounds would be those of whichever was lucky.
+# By so much a family that takes one answer for the truth has to beat those that average over what few rows leave open:
+# a dozen families compete on scores of a dozen rows, and bounds would be those of whichever was lucky. The size is a
+# judgement, the first that was tried.
 CLEARLY_BETTER = 1.15
 
 
