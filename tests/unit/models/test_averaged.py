@@ -10,6 +10,7 @@ from scipy import stats
 from coxswain.core.models.families import gaussian
 from coxswain.core.models.families.averaged import ABSENT, DOFS, AveragedRegressor
 from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
+from coxswain.core.models.families.posterior import GaussianRegressor
 from coxswain.core.models.observations import Rows, put_together
 from coxswain.core.models.scales import Scale
 from coxswain.core.models.types import Floats
@@ -22,12 +23,24 @@ def _rows(made: Any) -> Rows:
     return put_together(made.observations, Scale.LOG)
 
 
+def _alone(regressor: AveragedRegressor) -> list[GaussianRegressor]:
+    """Each answer as a regressor of its own."""
+    return [
+        replace(answers.base, parameters=parameters)
+        for answers in regressor.answers
+        for parameters in answers.parameters
+    ]
+
+
+def _answers(regressor: Any) -> Floats:
+    return np.concatenate([answers.parameters for answers in regressor.answers])
+
+
 def _draws(regressor: AveragedRegressor, settings: Floats, count: int) -> Floats:
     """New runs at settings, each by one of the answers, as a single Gaussian regressor gives them."""
     rng = np.random.default_rng(0)
     runs = []
-    for parameters in regressor.parameters:
-        alone = replace(regressor.base, parameters=parameters)
+    for alone in _alone(regressor):
         spread = np.sqrt(alone.variances(settings).total)
         runs.append(alone.mean(settings) + spread * rng.standard_normal((count, len(settings))))
     return np.concatenate(runs)
@@ -72,10 +85,7 @@ def test_the_covariance_is_that_of_the_expected_responses(jobs: Make) -> None:
     regressor: Any = LOG_LOG.fit(_rows(made), {"order": 2})
     some = made.unseen[:4]
     rng = np.random.default_rng(0)
-    drawn = []
-    for parameters in regressor.parameters:
-        alone = replace(regressor.base, parameters=parameters)
-        drawn.append(rng.multivariate_normal(alone.mean(some), alone.covariance(some), 2000))
+    drawn = [rng.multivariate_normal(alone.mean(some), alone.covariance(some), 2000) for alone in _alone(regressor)]
     assert regressor.covariance(some) == pytest.approx(np.cov(np.concatenate(drawn), rowvar=False), rel=0.1, abs=0.01)
     assert regressor.covariance(some[:1]).shape == (1, 1)
 
@@ -86,7 +96,8 @@ def test_leaving_out_a_fold_in_closed_form_is_predicting_without_it(family: Any,
     regressor = family.fit(rows, {"order": order})
     folds = np.arange(12) % 4
     mean, variances = regressor.left_out(folds)
-    without = replace(regressor, base=regressor.base.take(folds != 1))
+    parts = (replace(answers, base=answers.base.take(folds != 1)) for answers in regressor.answers)
+    without = AveragedRegressor(tuple(parts))
     left = rows.settings[folds == 1]
     assert mean[folds == 1] == pytest.approx(without.mean(left), rel=1e-6)
     # Both as intervals: what is left out changes the degrees of freedom.
@@ -104,7 +115,7 @@ def test_whether_factors_interact_is_left_open_until_rows_tell(jobs: Make) -> No
 
     def share_without(mean: Floats, some: slice) -> float:
         rows = replace(plain, mean=mean, values=mean).take(np.isin(np.arange(20), np.arange(20)[some]))
-        answers = LOG_LOG.fit(rows, {"order": 2}).parameters
+        answers = _answers(LOG_LOG.fit(rows, {"order": 2}))
         return float(np.mean(answers[:, 1] == ABSENT))
 
     assert share_without(interacting, slice(20)) == 0
@@ -117,7 +128,7 @@ def test_that_nothing_matters_is_plausible_where_it_is_so_and_ruled_out_where_it
     chance = 0.1 * np.random.default_rng(2).standard_normal(10)
 
     def share_of_nothing(mean: Floats) -> float:
-        answers = LOG_LOG.fit(replace(rows, mean=mean, values=mean), {"order": 2}).parameters
+        answers = _answers(LOG_LOG.fit(replace(rows, mean=mean, values=mean), {"order": 2}))
         return float(np.mean(answers[:, 0] == ABSENT))
 
     assert share_of_nothing(chance) > 0.5

@@ -16,7 +16,8 @@ the weights give; no weight may dwarf all others (truncated importance sampling)
 plausible each is. How noise depends on the level keeps its most plausible value.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -50,8 +51,24 @@ HALVINGS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedRegressor:
-    """A regressor with several equally plausible parameter vectors, a row each, in place of one."""
+class Told:
+    """What each of several answers says of some settings, a row an answer."""
+
+    means: Floats
+    model: Floats
+    """Variance of the answer's error."""
+    noise: Floats
+    """Variance of a single run."""
+
+    @property
+    def total(self) -> Floats:
+        """Variance of a single run around what is expected."""
+        return self.model + self.noise
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Several parameter vectors of a regressor, a row each, in place of one."""
 
     base: GaussianRegressor
     parameters: Floats
@@ -59,59 +76,35 @@ class AveragedRegressor:
     def __getstate__(self) -> dict[str, object]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
-    def mean(self, settings: Floats) -> Floats:
-        """The average of the posterior means."""
-        means = self._means(self._solved(settings))
-        return np.asarray(self.base.centre + self.base.unit * means.mean(axis=0), dtype=float)
+    def at(self, settings: Floats) -> Told:
+        """What they say of settings."""
+        solved = self._solved(settings)
+        prior = self.base.prior_variance(settings, self.parameters)
+        return self._told(self._means(solved), prior - np.sum(solved**2, axis=1))
 
-    def variances(self, settings: Floats) -> Variances:
-        """Variances which a t distribution with `dof` degrees of freedom turns into those of the average."""
-        return self._averaged(*self._answers(settings))
-
-    def covariance(self, settings: Floats) -> Floats:
-        """Covariance of the average of the expected responses, its answers' differences among it."""
+    def covariances(self, settings: Floats) -> tuple[Floats, Floats]:
+        """The expected responses and the covariance of their errors, by each of them."""
         solved = self._solved(settings)
         own = self.base.kernel.between(settings, settings).covariance(self.parameters)
-        within = np.mean(own - np.swapaxes(solved, 1, 2) @ solved, axis=0)
-        between = np.cov(self._means(solved), rowvar=False, bias=True)
-        return np.asarray(self.base.unit**2 * (within + between), dtype=float)
+        means, slopes = self.base.whole(self._means(solved))
+        return means, slopes[:, :, None] * slopes[:, None, :] * (own - np.swapaxes(solved, 1, 2) @ solved)
 
-    def left_out(self, folds: Ints) -> tuple[Floats, Variances]:
-        """Predictions of each row without its fold, in closed form, with the parameters as they are."""
+    def left_out(self, folds: Ints) -> Told:
+        """What they say of each row without its fold, in closed form."""
         standard, inverse = self.base.standard, np.swapaxes(self._whitening, 1, 2) @ self._whitening
-        pulled = inverse @ standard
+        noise, pulled = self.base.noise(self.parameters), inverse @ standard
         means, model = np.empty(pulled.shape), np.empty(pulled.shape)
         for fold in np.unique(folds):
             own = folds == fold
             block = np.linalg.inv(inverse[:, own][:, :, own])
             means[:, own] = standard[own] - (block @ pulled[:, own, None])[..., 0]
-            model[:, own] = np.diagonal(block, axis1=1, axis2=2) - self._noise[:, own]
-        mean = self.base.centre + self.base.unit * means.mean(axis=0)
-        return mean, self._averaged(means, np.maximum(model, 0.0), self._noise_of_a_run(means))
+            model[:, own] = np.diagonal(block, axis1=1, axis2=2) - noise[:, own]
+        return self._told(means, model)
 
-    @cached_property
-    def dof(self) -> float:
-        """Of the t distribution with tails as heavy as those of the mixture, at the rows themselves."""
-        means, model, noise = self._answers(self.base.settings)
-        middle, wide = (_half_width(means, model + noise, level) for level in (MIDDLE, TAIL))
-        return float(np.interp(-np.mean(wide / middle), -TAILS_OF_T, DOFS))
-
-    def _averaged(self, means: Floats, model: Floats, noise: Floats) -> Variances:
-        half = _half_width(means, model + noise, MIDDLE) / special.stdtrit(self.dof, MIDDLE)
-        unsure, noisy = model.mean(axis=0) + means.var(axis=0), noise.mean(axis=0)
-        size = (self.base.unit * half) ** 2 / (unsure + noisy)
-        return Variances(size * unsure, size * noisy)
-
-    def _answers(self, settings: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean, variance of the model's error and of the noise by each parameter vector, in units of the rows."""
-        solved = self._solved(settings)
-        means = self._means(solved)
-        prior = self.base.prior_variance(settings, self.parameters)
-        return means, np.maximum(prior - np.sum(solved**2, axis=1), 0.0), self._noise_of_a_run(means)
-
-    @cached_property
-    def _noise(self) -> Floats:
-        return self.base.noise(self.parameters)
+    def _told(self, standard: Floats, variance: Floats) -> Told:
+        means, slopes = self.base.whole(standard)
+        noise = self.base.unit**2 * self.base.noise_of_a_run(means, self.parameters)
+        return Told(means, np.maximum(variance, 0.0) * slopes**2, noise)
 
     @cached_property
     def _whitening(self) -> Floats:
@@ -126,33 +119,82 @@ class AveragedRegressor:
         white = self._whitening @ self.base.standard
         return np.asarray(np.sum(solved * white[..., None], axis=1), dtype=float)
 
-    def _noise_of_a_run(self, means: Floats) -> Floats:
-        return self.base.noise_of_a_run(self.base.centre + self.base.unit * means, self.parameters)
+
+@dataclass(frozen=True, eq=False)
+class AveragedRegressor:
+    """The average of equally plausible answers, those with the same start together."""
+
+    answers: tuple[Answers, ...]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    def mean(self, settings: Floats) -> Floats:
+        """The average of the posterior means."""
+        return np.asarray(self._at(settings).means.mean(axis=0), dtype=float)
+
+    def variances(self, settings: Floats) -> Variances:
+        """Variances which a t distribution with `dof` degrees of freedom turns into those of the average."""
+        return self._averaged(self._at(settings))
+
+    def covariance(self, settings: Floats) -> Floats:
+        """Covariance of the average of the expected responses, its answers' differences among it."""
+        parts = [answers.covariances(settings) for answers in self.answers]
+        means, within = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return np.asarray(within.mean(axis=0) + np.cov(means, rowvar=False, bias=True), dtype=float)
+
+    def left_out(self, folds: Ints) -> tuple[Floats, Variances]:
+        """Predictions of each row without its fold, in closed form, with the parameters as they are."""
+        told = _together([answers.left_out(folds) for answers in self.answers])
+        return told.means.mean(axis=0), self._averaged(told)
+
+    @cached_property
+    def dof(self) -> float:
+        """Of the t distribution with tails as heavy as those of the mixture, at the rows themselves."""
+        told = self._at(self.answers[0].base.settings)
+        middle, wide = (_half_width(told, level) for level in (MIDDLE, TAIL))
+        return float(np.interp(-np.mean(wide / middle), -TAILS_OF_T, DOFS))
+
+    def _at(self, settings: Floats) -> Told:
+        return _together([answers.at(settings) for answers in self.answers])
+
+    def _averaged(self, told: Told) -> Variances:
+        half = _half_width(told, MIDDLE) / special.stdtrit(self.dof, MIDDLE)
+        unsure, noisy = told.model.mean(axis=0) + told.means.var(axis=0), told.noise.mean(axis=0)
+        size = half**2 / (unsure + noisy)
+        return Variances(size * unsure, size * noisy)
 
 
-def average(base: GaussianRegressor) -> AveragedRegressor:
-    """The regressor that averages over what the rows leave plausible."""
-    kinds = base.kernel.nested()
-    found = [_sampled(base, free) for free in kinds]
-    parameters = np.concatenate([drawn for drawn, _ in found])
-    logarithms = np.concatenate(
-        [weights + np.log(likely) for (_, weights), likely in zip(found, _beforehand(len(kinds)), strict=True)]
-    )
+def _together(told: Sequence[Told]) -> Told:
+    return Told(*(np.concatenate([getattr(one, field.name) for one in told]) for field in fields(Told)))
+
+
+def average(bases: Sequence[GaussianRegressor]) -> AveragedRegressor:
+    """The regressor that averages over what the rows leave plausible; there is one base for each plausible start."""
+    found = [(number, *_sampled(*kind)) for number, base in enumerate(bases) for kind in _kinds(base)]
+    whose = np.repeat([number for number, _, _ in found], DRAWS)
+    parameters, logarithms = (np.concatenate([one[part] for one in found]) for part in (1, 2))
     order = np.argsort(parameters[:, -2])
     upto = np.cumsum(np.exp(logarithms[order] - special.logsumexp(logarithms)))
-    picked = np.searchsorted(upto, (np.arange(ANSWERS) + 0.5) / ANSWERS * upto[-1])
-    return AveragedRegressor(base, parameters[order[picked]])
+    picked = order[np.searchsorted(upto, (np.arange(ANSWERS) + 0.5) / ANSWERS * upto[-1])]
+    groups = [(base, parameters[picked[whose[picked] == number]]) for number, base in enumerate(bases)]
+    return AveragedRegressor(tuple(Answers(base, some) for base, some in groups if len(some)))
 
 
-def _beforehand(kinds: int) -> list[float]:
-    """How likely each kind of answer is before any row was seen: nothing, main effects alone, and so on."""
-    others = kinds - 2
-    if not others:
-        return [NOTHING, 1 - NOTHING]
-    return [NOTHING, MAIN_EFFECTS_ALONE, *[(1 - NOTHING - MAIN_EFFECTS_ALONE) / others] * others]
+def _kinds(base: GaussianRegressor) -> list[tuple[GaussianRegressor, Ints, float]]:
+    """The parameters that are free in each kind of answer, and how likely it is before any row was seen.
+
+    They are: that nothing matters, main effects alone, and so on. If nothing matters there is no telling a start apart.
+    """
+    kinds = base.kernel.nested()
+    others = len(kinds) - 2
+    main_alone = MAIN_EFFECTS_ALONE if others else 1 - NOTHING
+    likely = [main_alone, *[(1 - NOTHING - MAIN_EFFECTS_ALONE) / others] * others] if others else [main_alone]
+    nothing = [] if base.start.length else [(base, kinds[0], NOTHING)]
+    return nothing + [(base, free, base.start.likely * one) for free, one in zip(kinds[1:], likely, strict=True)]
 
 
-def _sampled(base: GaussianRegressor, free: Ints) -> tuple[Floats, Floats]:
+def _sampled(base: GaussianRegressor, free: Ints, likely: float) -> tuple[Floats, Floats]:
     """Parameter vectors with the effects that are not free left out, and the logarithms of their weights."""
     rng = np.random.default_rng(0)
     usual, spread = (part[free] for part in base.kernel.prior())
@@ -175,7 +217,7 @@ def _sampled(base: GaussianRegressor, free: Ints) -> tuple[Floats, Floats]:
         away = drawn - centre
         covariance = (away * weights[:, None]).T @ away + np.diag((spread / 20) ** 2)
         root = np.asarray(np.linalg.cholesky(covariance), dtype=float)
-    return parameters, logarithms
+    return parameters, logarithms + np.log(likely) + base.stretch
 
 
 def _likelihoods(base: GaussianRegressor, parameters: Floats) -> Floats:
@@ -197,18 +239,18 @@ def _truncated(logarithms: Floats) -> Floats:
     return np.asarray(np.minimum(logarithms, most), dtype=float)
 
 
-def _half_width(means: Floats, variances: Floats, level: float) -> Floats:
+def _half_width(told: Told, level: float) -> Floats:
     """Half the width of the interval that the mixture leaves on either side with probability 1 - level."""
-    return (_quantile(means, variances, level) - _quantile(means, variances, 1 - level)) / 2
+    return (_quantile(told, level) - _quantile(told, 1 - level)) / 2
 
 
-def _quantile(means: Floats, variances: Floats, level: float) -> Floats:
+def _quantile(told: Told, level: float) -> Floats:
     """By bisection."""
-    spreads = np.sqrt(variances)
-    answers = means + spreads * special.ndtri(level)
+    spreads = np.sqrt(told.total)
+    answers = told.means + spreads * special.ndtri(level)
     low, high = answers.min(axis=0), answers.max(axis=0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        below = special.ndtr((middle - means) / spreads).mean(axis=0) < level
+        below = special.ndtr((middle - told.means) / spreads).mean(axis=0) < level
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return np.asarray((low + high) / 2, dtype=float)

@@ -2,8 +2,9 @@
 
 Both are a Gaussian prior over effects whose variances are learned from the data by their marginal likelihood, with
 weak priors (maximum a posteriori). With main effects and interactions only this is mixed-model regression: effects are
-shrunk as far as the noise asks for, so that more interactions than rows do no harm. Few rows leave open how large
-effects and noise are: then predictions are averaged over what is plausible (`averaged.py`).
+shrunk as far as the noise asks for, so that more interactions than rows do no harm. Durations may have a start that no
+setting makes shorter (`start.py`). Few rows leave open how long it is, and how large effects and noise are: then
+predictions are averaged over what is plausible (`averaged.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from coxswain.core.models.families.base import Setting, Spread, Value, Variances
 from coxswain.core.models.families.kernel import Kernel
 from coxswain.core.models.families.level import level_of
 from coxswain.core.models.families.posterior import JITTER, GaussianRegressor
+from coxswain.core.models.families.start import Start, starts_of
 from coxswain.core.models.observations import FEWEST_UNITS, Rows
 from coxswain.core.models.scales import Scale, usable_scales
 from coxswain.core.models.types import Bools, Floats, Ints
@@ -30,6 +32,8 @@ PREDICT_FROM = 800
 FEWEST_FOR_SLOPE = 20
 # With fewer rows the most plausible parameters are not taken for the truth; hardly any rows tell nothing about them.
 FEW_ROWS = 24
+# A start is not worth a thought if the logarithm of how plausible it is lies so far below the best.
+IMPLAUSIBLE = 5.0
 
 KernelRegressor = GaussianRegressor | AveragedRegressor
 
@@ -66,7 +70,7 @@ class KernelFamily:
         kernel = Kernel(rows.factors, int(setting["order"]), self.smooth, log=True)
         learned = learn(kernel, rows)
         averages = len(rows) < FEW_ROWS if self.averages is None else self.averages
-        return average(learned) if averages and len(rows) >= FEWEST_UNITS else learned
+        return average(learned) if averages and len(rows) >= FEWEST_UNITS else learned[0]
 
     def left_out(self, regressor: KernelRegressor, rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
         """Predictions of each row without its fold, by a fit to all rows: its parameters are kept."""
@@ -79,36 +83,56 @@ class KernelFamily:
         return mean, variances
 
 
-def learn(kernel: Kernel, rows: Rows) -> GaussianRegressor:
-    """The parameters that the rows make most plausible.
+def learn(kernel: Kernel, rows: Rows) -> list[GaussianRegressor]:
+    """For each plausible start the parameters that the rows make most plausible; the most plausible first."""
+    parameters = kernel.prior()[0]
+    found: list[tuple[float, GaussianRegressor]] = []
+    for start in starts_of(rows):
+        plausibility, regressor = _learn(replace(_unlearned(kernel, rows, start), parameters=parameters))
+        found.append((plausibility, regressor))
+        parameters = regressor.parameters  # with the next start they are much the same
+    found.sort(key=lambda one: -one[0])
+    return [regressor for plausibility, regressor in found if plausibility > found[0][0] - IMPLAUSIBLE]
 
-    Noise may depend on the level of the response, and the level is not known before the fit: main effects alone give
-    a first idea of it that no single row can bend.
-    """
+
+def _unlearned(kernel: Kernel, rows: Rows, start: Start) -> GaussianRegressor:
     kept = _sample(len(rows), PREDICT_FROM)
-    unit = float(np.std(rows.mean[kept])) or 1.0
-    centre = float(np.mean(rows.mean[kept]))
-    regressor = GaussianRegressor(
+    rest = start.rest(rows.mean)
+    unit = float(np.std(rest[kept])) or 1.0
+    centre = float(np.mean(rest[kept]))
+    return GaussianRegressor(
         kernel,
         kernel.prior()[0],
         rows.settings[kept],
-        (rows.mean[kept] - centre) / unit,
+        start,
+        (rest[kept] - centre) / unit,
         centre,
         unit,
         level_of(rows),
         rows.within / unit**2,
         rows.count[kept],
-        expected=np.full(int(kept.sum()), centre),
+        shares=start.whole(rest[kept])[1],
+        expected=np.full(int(kept.sum()), float(np.mean(rows.mean[kept]))),
     )
+
+
+def _learn(regressor: GaussianRegressor) -> tuple[float, GaussianRegressor]:
+    """The most plausible parameters, and the logarithm of how plausible they and the start are.
+
+    Noise may depend on the level of the response, and the level is not known before the fit: main effects alone give
+    a first idea of it that no single row can bend.
+    """
     few = _sample(len(regressor.standard), LEARN_FROM)
-    sloping = regressor.level.varies and len(rows) >= FEWEST_FOR_SLOPE
+    sloping = regressor.level.varies and len(regressor.standard) >= FEWEST_FOR_SLOPE
     if sloping:
-        plain = replace(kernel, order=1, smooth=False)
+        plain = replace(regressor.kernel, order=1, smooth=False)
         rough = replace(regressor.take(few), kernel=plain, parameters=plain.prior()[0])
-        rough = replace(rough, parameters=_most_plausible(rough, fixed_slope=True))
+        rough = replace(rough, parameters=_most_plausible(rough, fixed_slope=True)[0])
         regressor = replace(regressor, expected=rough.mean(regressor.settings))
-    parameters = _most_plausible(regressor.take(few), fixed_slope=not sloping)
-    return replace(regressor, parameters=parameters)
+    learner = regressor.take(few)
+    parameters, implausibility = _most_plausible(learner, fixed_slope=not sloping)
+    plausibility = float(np.log(learner.start.likely)) + learner.stretch - implausibility
+    return plausibility, replace(regressor, parameters=parameters)
 
 
 def _sample(size: int, most: int) -> Bools:
@@ -119,16 +143,18 @@ def _sample(size: int, most: int) -> Bools:
     return kept
 
 
-def _most_plausible(learner: GaussianRegressor, *, fixed_slope: bool) -> Floats:
+def _most_plausible(learner: GaussianRegressor, *, fixed_slope: bool) -> tuple[Floats, float]:
+    """The parameters, and how implausible the rows are with them: the lower the better."""
     kernel = learner.kernel
     similarities = kernel.between(learner.settings, learner.settings)
     place = learner.level.place(learner.expected)
     within = learner.within / learner.count
+    squares = learner.shares**2
     prior_mean, prior_spread = kernel.prior()
     bounds = [*kernel.bounds(), (0.0, 0.0) if fixed_slope else learner.level.slopes]
 
     def implausibility(parameters: Floats) -> tuple[float, Floats]:
-        factors = learner.level.factor(place, parameters[-1])
+        factors = learner.level.factor(place, parameters[-1]) / squares
         common = np.exp(parameters[-2])
         noise = factors * (common + within)
         covariance = similarities.covariance(parameters) + np.diag(noise + JITTER)
@@ -146,7 +172,7 @@ def _most_plausible(learner: GaussianRegressor, *, fixed_slope: bool) -> Floats:
                 similarities.gradient(parameters, surplus),
                 [
                     np.sum(own * factors * common),
-                    np.sum(own * learner.level.factor_by_slope(place, parameters[-1]) * (common + within)),
+                    np.sum(own * learner.level.factor_by_slope(place, parameters[-1]) / squares * (common + within)),
                 ],
             ]
         )
@@ -155,7 +181,7 @@ def _most_plausible(learner: GaussianRegressor, *, fixed_slope: bool) -> Floats:
     found = optimize.minimize(
         implausibility, learner.parameters, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 60}
     )
-    return np.asarray(found.x, dtype=float)
+    return np.asarray(found.x, dtype=float), float(found.fun)
 
 
 LOG_LOG = KernelFamily("loglog", smooth=False, orders=(2, 3, 1), scales=(Scale.LOG,))

@@ -13,6 +13,7 @@ from scipy import linalg
 from coxswain.core.models.families.base import Variances
 from coxswain.core.models.families.kernel import Kernel, Similarities
 from coxswain.core.models.families.level import Level
+from coxswain.core.models.families.start import Start
 from coxswain.core.models.types import Bools, Floats, Ints
 
 JITTER = 1e-9
@@ -30,14 +31,17 @@ class GaussianRegressor:
     kernel: Kernel
     parameters: Floats
     settings: Floats
+    start: Start
     standard: Floats
-    """The rows' means, less `centre`, in units of `unit`."""
+    """What the rows' means have beyond the start, less `centre`, in units of `unit`."""
     centre: float
     unit: float
     level: Level
     within: float
     """Variance between runs of a row, in squared units."""
     count: Floats
+    shares: Floats
+    """What the rest has of each row's mean: the noise of the whole is so much larger beside it."""
     expected: Floats
     """A rough expectation of each row's response, on which its noise depends."""
 
@@ -52,28 +56,40 @@ class GaussianRegressor:
             settings=self.settings[which],
             standard=self.standard[which],
             count=self.count[which],
+            shares=self.shares[which],
             expected=self.expected[which],
         )
 
     def mean(self, settings: Floats) -> Floats:
         """Posterior means."""
-        cross = self._cross(settings)
-        return self.centre + self.unit * (cross @ self._weights)
+        return self.whole(self._cross(settings) @ self._weights)[0]
+
+    def whole(self, standard: Floats) -> tuple[Floats, Floats]:
+        """The responses where the rest is `standard`, and by how much they change with it."""
+        response, share = self.start.whole(self.centre + self.unit * standard)
+        return response, self.unit * share
+
+    @property
+    def stretch(self) -> float:
+        """The logarithm of the density of responses over that of `standard`, which differs between starts."""
+        return -float(np.sum(np.log(self.unit * self.shares)))
 
     def variances(self, settings: Floats) -> Variances:
         """Posterior variance of the expected response, and of the noise at its level."""
         cross = self._cross(settings)
         solved = linalg.solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         model = np.maximum(self.prior_variance(settings, self.parameters) - np.sum(solved**2, axis=0), 0.0)
-        expected = self.centre + self.unit * (cross @ self._weights)
+        expected, slope = self.whole(cross @ self._weights)
         noise = self.noise_of_a_run(expected, self.parameters)
-        return Variances(model * self.unit**2, noise * self.unit**2)
+        return Variances(model * slope**2, noise * self.unit**2)
 
     def covariance(self, settings: Floats) -> Floats:
         """Posterior covariance of the expected responses."""
-        solved = linalg.solve_triangular(self._factor, self._cross(settings).T, lower=True, check_finite=False)
+        cross = self._cross(settings)
+        solved = linalg.solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         own = self.kernel.between(settings, settings).covariance(self.parameters)
-        return np.asarray((own - solved.T @ solved) * self.unit**2, dtype=float)
+        slope = self.whole(cross @ self._weights)[1]
+        return np.asarray((own - solved.T @ solved) * np.outer(slope, slope), dtype=float)
 
     @property
     def dof(self) -> float:
@@ -92,22 +108,25 @@ class GaussianRegressor:
             block = np.linalg.inv(inverse[np.ix_(own, own)])
             residual[own] = block @ weights[own]
             model[own] = np.diag(block) - self._noise[own]
-        mean = self.centre + self.unit * (self.standard - residual)
+        mean, slope = self.whole(self.standard - residual)
         noise = self.noise_of_a_run(mean, self.parameters)
-        return mean, Variances(np.maximum(model, 0.0) * self.unit**2, noise * self.unit**2)
+        return mean, Variances(np.maximum(model, 0.0) * slope**2, noise * self.unit**2)
 
     def noise(self, parameters: Floats) -> Floats:
-        """Noise variance of each row's mean, in squared units; by several parameter vectors that share the slope."""
-        factor = self.level.factor(self.level.place(self.expected), self.parameters[-1])
+        """Noise variance of what each row's mean has beyond the start, in squared units.
+
+        By several parameter vectors, if need be, that share the slope.
+        """
+        factor = self.level.factor(self.level.place(self.expected), self.parameters[-1]) / self.shares**2
         return np.asarray(factor * (np.exp(parameters[..., -2, None]) + self.within / self.count), dtype=float)
 
     def noise_of_a_run(self, expected: Floats, parameters: Floats) -> Floats:
-        """Noise variance of a single run at expected responses, likewise."""
+        """Noise variance of a single run, its start included, at expected responses, likewise."""
         factor = self.level.factor(self.level.place(expected), self.parameters[-1])
         return np.asarray(factor * (np.exp(parameters[..., -2, None]) + self.within), dtype=float)
 
     def prior_variance(self, settings: Floats, parameters: Floats) -> Floats:
-        """Variance of the expected responses before any row was seen, likewise."""
+        """Variance of the expected rest before any row was seen, likewise."""
         blocks = [
             np.diagonal(self.kernel.between(part, part).covariance(parameters), axis1=-2, axis2=-1)
             for part in np.array_split(settings, max(1, len(settings) // BLOCK))
