@@ -7,8 +7,10 @@ import pytest
 from scipy import stats
 
 from coxswain.core.factors import Factor
+from coxswain.core.models.families import gaussian
 from coxswain.core.models.families.gaussian import LOG_LOG
 from coxswain.core.models.families.parts import PARTS, _Search
+from coxswain.core.models.families.start import Start
 from coxswain.core.models.observations import Observations, Rows, put_together
 from coxswain.core.models.scales import Scale
 from coxswain.core.models.types import Floats
@@ -34,6 +36,13 @@ def _error(regressor: Any, settings: Floats) -> float:
     return float(np.mean(np.abs(np.exp(regressor.mean(settings)) / _seconds(settings) - 1)))
 
 
+@pytest.fixture
+def without_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of powers have no start."""
+    monkeypatch.setattr(gaussian, "starts_of", lambda _: [Start(0.0, 1.0)])
+
+
+@pytest.mark.usefixtures("without_start")
 def test_jobs_that_are_sums_of_parts_are_learned_better_than_by_products_of_powers(jobs: Make) -> None:
     made = jobs(60)
     rows = _rows(made)
@@ -41,6 +50,7 @@ def test_jobs_that_are_sums_of_parts_are_learned_better_than_by_products_of_powe
     assert _error(LOG_LOG.fit(rows, {"order": 2}), made.unseen) > 0.06
 
 
+@pytest.mark.usefixtures("without_start")
 def test_no_setting_is_faster_than_the_start(jobs: Make) -> None:
     made = jobs(60)
     regressor = PARTS.fit(_rows(made), {"parts": 3})

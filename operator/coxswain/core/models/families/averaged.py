@@ -1,11 +1,11 @@
 """What few rows leave open about a kernel's parameters, averaged over.
 
 The most plausible parameters are not the only plausible ones. A dozen rows hardly tell how large interactions are, how
-far a smooth effect reaches or how much runs vary, and bounds that take one answer for the truth are too narrow. So
-predictions are made with many answers, as many of each kind as rows and prior make it plausible. Where they agree
-nothing changes; where they differ the spread grows by what they differ, and the tails grow heavier. What is told is the
-t distribution that comes nearest to this mixture: its spread from where bounds are asked for, its degrees of freedom
-from how far its tails reach beyond.
+far a smooth effect reaches, how long the start is or how much runs vary, and bounds that take one answer for the truth
+are too narrow. So predictions are made with many answers, as many of each kind as rows and prior make it plausible.
+Where they agree nothing changes; where they differ the spread grows by what they differ, and the tails grow heavier.
+What is told is the t distribution that comes nearest to this mixture: its spread from where bounds are asked for, its
+degrees of freedom from how far its tails reach beyond.
 
 That nothing matters is an answer of its own, and so is that there are main effects only. The first is a likely one: an
 accuracy may be the same whatever the settings, chance alone then makes some of them look better, and who picks these is
@@ -36,10 +36,10 @@ ANSWERS = 64
 # How likely it is beforehand that nothing matters, and that there are main effects alone; what else there may be shares
 # the rest.
 NOTHING, MAIN_EFFECTS_ALONE = 0.5, 0.1
-# The logarithm of the noise's share in the variance of the response, and how far it may lie from that: a quarter of a
+# How far the logarithm of the noise's share in the variance of the response may lie from what is usual: a quarter of a
 # per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for the
 # absurd.
-NOISE, NOISE_SPREAD = -3.0, 3.0
+NOISE_SPREAD = 3.0
 # The logarithm of the variance of an effect that is not there.
 ABSENT = -20.0
 # Spreads are taken from the interval between these quantiles, where bounds are asked for, tails from the wider one.
@@ -171,53 +171,72 @@ def _together(told: Sequence[Told]) -> Told:
 
 def average(bases: Sequence[GaussianRegressor]) -> AveragedRegressor:
     """The regressor that averages over what the rows leave plausible; there is one base for each plausible start."""
-    found = [(number, *_sampled(*kind)) for number, base in enumerate(bases) for kind in _kinds(base)]
-    whose = np.repeat([number for number, _, _ in found], DRAWS)
-    parameters, logarithms = (np.concatenate([one[part] for one in found]) for part in (1, 2))
-    order = np.argsort(parameters[:, -2])
-    upto = np.cumsum(np.exp(logarithms[order] - special.logsumexp(logarithms)))
+    proposals: dict[int, _Proposal] = {}
+    whose, parameters, logarithms = [], [], []
+    for number, base in enumerate(bases):
+        for free, likely in _kinds(base):
+            drawn, weights, proposals[len(free)] = _sampled(base, free, proposals.get(len(free)))
+            whose.append(np.full(DRAWS, number))
+            parameters.append(drawn)
+            logarithms.append(weights + np.log(likely) + base.stretch)
+    owner, answers, plausible = np.concatenate(whose), np.concatenate(parameters), np.concatenate(logarithms)
+    order = np.argsort(answers[:, -2])
+    upto = np.cumsum(np.exp(plausible[order] - special.logsumexp(plausible)))
     picked = order[np.searchsorted(upto, (np.arange(ANSWERS) + 0.5) / ANSWERS * upto[-1])]
-    groups = [(base, parameters[picked[whose[picked] == number]]) for number, base in enumerate(bases)]
+    groups = [(base, answers[picked[owner[picked] == number]]) for number, base in enumerate(bases)]
     return AveragedRegressor(tuple(Answers(base, some) for base, some in groups if len(some)))
 
 
-def _kinds(base: GaussianRegressor) -> list[tuple[GaussianRegressor, Ints, float]]:
+def _kinds(base: GaussianRegressor) -> list[tuple[Ints, float]]:
     """The parameters that are free in each kind of answer, and how likely it is before any row was seen.
 
     They are: that nothing matters, main effects alone, and so on. If nothing matters there is no telling a start apart.
     """
-    kinds = base.kernel.nested()
-    others = len(kinds) - 2
+    nothing, *kinds = base.kernel.nested()
+    others = len(kinds) - 1
     main_alone = MAIN_EFFECTS_ALONE if others else 1 - NOTHING
-    likely = [main_alone, *[(1 - NOTHING - MAIN_EFFECTS_ALONE) / others] * others] if others else [main_alone]
-    nothing = [] if base.start.length else [(base, kinds[0], NOTHING)]
-    return nothing + [(base, free, base.start.likely * one) for free, one in zip(kinds[1:], likely, strict=True)]
+    likely = [main_alone] + [(1 - NOTHING - main_alone) / others for _ in range(others)]
+    with_start = [(free, base.start.likely * one) for free, one in zip(kinds, likely, strict=True)]
+    return with_start if base.start.length else [(nothing, NOTHING), *with_start]
 
 
-def _sampled(base: GaussianRegressor, free: Ints, likely: float) -> tuple[Floats, Floats]:
-    """Parameter vectors with the effects that are not free left out, and the logarithms of their weights."""
+@dataclass(frozen=True, eq=False)
+class _Proposal:
+    """Around where, and how far from it, parameters are drawn."""
+
+    centre: Floats
+    root: Floats
+
+
+def _sampled(base: GaussianRegressor, free: Ints, proposal: _Proposal | None) -> tuple[Floats, Floats, _Proposal]:
+    """Parameter vectors with the effects that are not free left out, and the logarithms of their weights.
+
+    With another start they are much the same, so that its proposal serves; without one it takes some rounds to find.
+    """
     rng = np.random.default_rng(0)
     usual, spread = (part[free] for part in base.kernel.prior())
-    usual[-1], spread[-1] = NOISE, NOISE_SPREAD
+    spread[-1] = NOISE_SPREAD
     low, high = np.array(base.kernel.bounds())[free].T
     parameters = np.full((DRAWS, len(base.parameters)), ABSENT)
     parameters[:, -1] = base.parameters[-1]
-    centre, root = base.parameters[free], np.diag(spread)
-    for _ in range(ROUNDS):
+    rounds = ROUNDS if proposal is None else 1
+    proposal = proposal or _Proposal(base.parameters[free], np.diag(spread))
+    for _ in range(rounds):
+        around = proposal
         scale = np.sqrt(rng.chisquare(PROPOSAL_DOF, DRAWS) / PROPOSAL_DOF)
         steps = rng.standard_normal((DRAWS, len(free))) / scale[:, None]
-        drawn = np.clip(centre + steps @ root.T, low, high)
+        drawn = np.clip(around.centre + steps @ around.root.T, low, high)
         parameters[:, free] = drawn
         beforehand = np.sum(stats.norm.logpdf(drawn, usual, spread), axis=1)
         drawn_so = stats.multivariate_t.logpdf(steps, df=PROPOSAL_DOF, shape=np.eye(len(free)))
-        stretched = np.sum(np.log(np.diag(root)))
+        stretched = np.sum(np.log(np.diag(around.root)))
         logarithms = _truncated(_likelihoods(base, parameters) + beforehand - drawn_so + stretched)
         weights = np.exp(logarithms - special.logsumexp(logarithms))
         centre = weights @ drawn
         away = drawn - centre
         covariance = (away * weights[:, None]).T @ away + np.diag((spread / 20) ** 2)
-        root = np.asarray(np.linalg.cholesky(covariance), dtype=float)
-    return parameters, logarithms + np.log(likely) + base.stretch
+        proposal = _Proposal(centre, np.asarray(np.linalg.cholesky(covariance), dtype=float))
+    return parameters, logarithms, around
 
 
 def _likelihoods(base: GaussianRegressor, parameters: Floats) -> Floats:

@@ -84,55 +84,60 @@ class KernelFamily:
 
 
 def learn(kernel: Kernel, rows: Rows) -> list[GaussianRegressor]:
-    """For each plausible start the parameters that the rows make most plausible; the most plausible first."""
-    parameters = kernel.prior()[0]
+    """For each plausible start the parameters that the rows make most plausible; the most plausible first.
+
+    Noise may depend on the level of the response, and the level is not known before the fit: main effects alone give
+    a first idea of it that no single row can bend.
+    """
+    none, *others = (_unlearned(kernel, rows, start) for start in starts_of(rows))
+    sloping = none.level.varies and len(rows) >= FEWEST_FOR_SLOPE
+    expected = _roughly(none) if sloping else none.expected
+    parameters = none.parameters
     found: list[tuple[float, GaussianRegressor]] = []
-    for start in starts_of(rows):
-        plausibility, regressor = _learn(replace(_unlearned(kernel, rows, start), parameters=parameters))
-        found.append((plausibility, regressor))
-        parameters = regressor.parameters  # with the next start they are much the same
+    for unlearned in (none, *others):
+        regressor = replace(unlearned, parameters=parameters, expected=expected)
+        learner = _learner(regressor)
+        parameters, implausibility = _most_plausible(learner, fixed_slope=not sloping)  # the next ones begin with these
+        plausibility = float(np.log(learner.start.likely)) + learner.stretch - implausibility
+        found.append((plausibility, replace(regressor, parameters=parameters)))
     found.sort(key=lambda one: -one[0])
     return [regressor for plausibility, regressor in found if plausibility > found[0][0] - IMPLAUSIBLE]
 
 
 def _unlearned(kernel: Kernel, rows: Rows, start: Start) -> GaussianRegressor:
+    """What is known of rows with a start before anything is learned from them."""
     kept = _sample(len(rows), PREDICT_FROM)
-    rest = start.rest(rows.mean)
-    unit = float(np.std(rest[kept])) or 1.0
-    centre = float(np.mean(rest[kept]))
+    rest = start.rest(rows.mean[kept])
+    variance = float(np.var(rest))
+    unit = float(np.sqrt(variance)) if variance > rows.least_noise else 1.0
+    centre = float(np.mean(rest))
     return GaussianRegressor(
         kernel,
         kernel.prior()[0],
         rows.settings[kept],
         start,
-        (rest[kept] - centre) / unit,
+        (rest - centre) / unit,
         centre,
         unit,
         level_of(rows),
         rows.within / unit**2,
         rows.count[kept],
-        shares=start.whole(rest[kept])[1],
-        expected=np.full(int(kept.sum()), float(np.mean(rows.mean[kept]))),
+        shares=start.whole(rest)[1],
+        expected=np.full(len(rest), float(np.mean(rows.mean[kept]))),
     )
 
 
-def _learn(regressor: GaussianRegressor) -> tuple[float, GaussianRegressor]:
-    """The most plausible parameters, and the logarithm of how plausible they and the start are.
+def _roughly(regressor: GaussianRegressor) -> Floats:
+    """The responses expected of the rows by main effects alone."""
+    plain = replace(regressor.kernel, order=1, smooth=False)
+    rough = replace(_learner(regressor), kernel=plain, parameters=plain.prior()[0])
+    rough = replace(rough, parameters=_most_plausible(rough, fixed_slope=True)[0])
+    return rough.mean(regressor.settings)
 
-    Noise may depend on the level of the response, and the level is not known before the fit: main effects alone give
-    a first idea of it that no single row can bend.
-    """
-    few = _sample(len(regressor.standard), LEARN_FROM)
-    sloping = regressor.level.varies and len(regressor.standard) >= FEWEST_FOR_SLOPE
-    if sloping:
-        plain = replace(regressor.kernel, order=1, smooth=False)
-        rough = replace(regressor.take(few), kernel=plain, parameters=plain.prior()[0])
-        rough = replace(rough, parameters=_most_plausible(rough, fixed_slope=True)[0])
-        regressor = replace(regressor, expected=rough.mean(regressor.settings))
-    learner = regressor.take(few)
-    parameters, implausibility = _most_plausible(learner, fixed_slope=not sloping)
-    plausibility = float(np.log(learner.start.likely)) + learner.stretch - implausibility
-    return plausibility, replace(regressor, parameters=parameters)
+
+def _learner(regressor: GaussianRegressor) -> GaussianRegressor:
+    """The same with the rows that parameters are learned from."""
+    return regressor.take(_sample(len(regressor.standard), LEARN_FROM))
 
 
 def _sample(size: int, most: int) -> Bools:

@@ -18,7 +18,7 @@ from coxswain.core.models.types import Floats
 
 # How likely a start is beforehand that matters, and what it may be of the shortest response.
 MATTERS = 0.1
-SHARES = (0.5, 0.8, 0.95)
+SHARES = (0.3, 0.6, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
