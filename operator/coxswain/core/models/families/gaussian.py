@@ -100,7 +100,9 @@ def learn(kernel: Kernel, rows: Rows) -> list[GaussianRegressor]:
         parameters, implausibility = _most_plausible(learner, fixed_slope=not sloping)  # the next ones begin with these
         plausibility = float(np.log(learner.start.likely)) + learner.stretch - implausibility
         found.append((plausibility, replace(regressor, parameters=parameters)))
-    found.sort(key=lambda one: -one[0])
+        found.sort(key=lambda one: -one[0])
+        if plausibility < found[0][0] - IMPLAUSIBLE:
+            break  # longer ones are even less plausible
     return [regressor for plausibility, regressor in found if plausibility > found[0][0] - IMPLAUSIBLE]
 
 
