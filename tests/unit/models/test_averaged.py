@@ -135,6 +135,27 @@ def test_that_nothing_matters_is_plausible_where_it_is_so_and_ruled_out_where_it
     assert share_of_nothing(rows.mean) == 0
 
 
+def test_runs_of_a_row_tell_how_much_rows_may_be_off_unless_rows_differ_by_more(jobs: Make) -> None:
+    made = jobs(12, replicates=3)
+    rows = _rows(made)
+    shared = 0.3 * np.random.default_rng(3).standard_normal(12)
+
+    def share_of_runs_alone(rows: Rows) -> float:
+        return float(np.mean(_answers(LOG_LOG.fit(rows, {"order": 2}))[:, -2] == ABSENT))
+
+    assert share_of_runs_alone(rows) > 0.5
+    assert share_of_runs_alone(replace(rows, mean=rows.mean + shared)) < 0.2
+    assert share_of_runs_alone(_rows(jobs(12))) == 0
+
+
+def test_replicates_make_few_rows_surer(jobs: Make) -> None:
+    once, thrice = (jobs(12, replicates=replicates) for replicates in (1, 3))
+    spreads = [
+        np.mean(np.sqrt(LOG_LOG.fit(_rows(made), {"order": 2}).variances(made.unseen).total)) for made in (once, thrice)
+    ]
+    assert spreads[1] < 0.8 * spreads[0]
+
+
 def test_an_average_depends_on_its_rows_alone_and_is_stored_without_what_can_be_computed(jobs: Make) -> None:
     made = jobs(12)
     first, second = (GAUSSIAN_PROCESS.fit(_rows(made), {"order": 1}) for _ in range(2))

@@ -10,10 +10,14 @@ degrees of freedom from how far its tails reach beyond.
 That nothing matters is an answer of its own, and so is that there are main effects only. The first is a likely one: an
 accuracy may be the same whatever the settings, chance alone then makes some of them look better, and who picks these is
 disappointed; where something does matter, few rows are enough to rule it out. The second is not: what a job takes is a
-sum of parts, and seldom a product of powers of its settings. For each kind of answer, parameters are found by adaptive
-importance sampling: drawn around the most plausible ones, weighed, and drawn again with the mean and covariance that
-the weights give; no weight may dwarf all others (truncated importance sampling). The sum of the weights tells how
-plausible each is. How noise depends on the level keeps its most plausible value.
+sum of parts, and seldom a product of powers of its settings. Where rows were run several times, their runs tell how
+much runs vary; that the mean of a row differs from what is expected of it by no more than that is another answer. It
+lets a screening design with replicates promise more than one without.
+
+For each kind of answer, parameters are found by adaptive importance sampling: drawn around the most plausible ones,
+weighed, and drawn again with the mean and covariance that the weights give; no weight may dwarf all others (truncated
+importance sampling). The sum of the weights tells how plausible each is. How noise depends on the level keeps its most
+plausible value.
 """
 
 from collections.abc import Sequence
@@ -36,6 +40,8 @@ ANSWERS = 64
 # How likely it is beforehand that nothing matters, and that there are main effects alone; what else there may be shares
 # the rest.
 NOTHING, MAIN_EFFECTS_ALONE = 0.5, 0.1
+# How likely it is beforehand, where rows were run several times, that they are off by the noise of their runs alone.
+RUNS_ALONE = 0.5
 # How far the logarithm of the noise's share in the variance of the response may lie from what is usual: a quarter of a
 # per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for the
 # absurd.
@@ -171,11 +177,11 @@ def _together(told: Sequence[Told]) -> Told:
 
 def average(bases: Sequence[GaussianRegressor]) -> AveragedRegressor:
     """The regressor that averages over what the rows leave plausible; there is one base for each plausible start."""
-    proposals: dict[int, _Proposal] = {}
+    proposals: dict[tuple[int, ...], _Proposal] = {}
     whose, parameters, logarithms = [], [], []
     for number, base in enumerate(bases):
         for free, likely in _kinds(base):
-            drawn, weights, proposals[len(free)] = _sampled(base, free, proposals.get(len(free)))
+            drawn, weights, proposals[tuple(free)] = _sampled(base, free, proposals.get(tuple(free)))
             whose.append(np.full(DRAWS, number))
             parameters.append(drawn)
             logarithms.append(weights + np.log(likely) + base.stretch)
@@ -192,12 +198,15 @@ def _kinds(base: GaussianRegressor) -> list[tuple[Ints, float]]:
 
     They are: that nothing matters, main effects alone, and so on. If nothing matters there is no telling a start apart.
     """
-    nothing, *kinds = base.kernel.nested()
-    others = len(kinds) - 1
+    nothing, *effects = base.kernel.nested()
+    others = len(effects) - 1
     main_alone = MAIN_EFFECTS_ALONE if others else 1 - NOTHING
     likely = [main_alone] + [(1 - NOTHING - main_alone) / others for _ in range(others)]
-    with_start = [(free, base.start.likely * one) for free, one in zip(kinds, likely, strict=True)]
-    return with_start if base.start.length else [(nothing, NOTHING), *with_start]
+    kinds = [(free, base.start.likely * one) for free, one in zip(effects, likely, strict=True)]
+    if base.within:
+        without = [(free[:-1], RUNS_ALONE * one) for free, one in kinds]
+        kinds = without + [(free, (1 - RUNS_ALONE) * one) for free, one in kinds]
+    return kinds if base.start.length else [(nothing, NOTHING), *kinds]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +224,7 @@ def _sampled(base: GaussianRegressor, free: Ints, proposal: _Proposal | None) ->
     """
     rng = np.random.default_rng(0)
     usual, spread = (part[free] for part in base.kernel.prior())
-    spread[-1] = NOISE_SPREAD
+    spread[free == len(base.parameters) - 2] = NOISE_SPREAD
     low, high = np.array(base.kernel.bounds())[free].T
     parameters = np.full((DRAWS, len(base.parameters)), ABSENT)
     parameters[:, -1] = base.parameters[-1]
