@@ -102,7 +102,7 @@ def learn(kernel: Kernel, rows: Rows) -> list[GaussianRegressor]:
         found.append((plausibility, replace(regressor, parameters=parameters)))
         found.sort(key=lambda one: -one[0])
         if plausibility < found[0][0] - IMPLAUSIBLE:
-            break  # longer ones are even less plausible
+            break  # longer ones are taken for even less plausible
     return [regressor for plausibility, regressor in found if plausibility > found[0][0] - IMPLAUSIBLE]
 
 
