@@ -5,7 +5,8 @@ and at the best of ten, four times a table, or of all forty: the one with the sm
 taken one by one and once by those that allow for the pick. The noise of the new run is not drawn but integrated over,
 so that every figure is a mean of exact probabilities; its standard error comes from the tables. Beside them: the mean
 of bound / expected, and by how much predictions differ from what is expected. Rows are random ones of all settings, but
-for the 8s: these are a screening design.
+for the 8s: these are a screening design. Where runs are marked by a +, those of a row share as much noise as each has
+for itself.
 
 Most shapes are fitted by one family without a search, so that many tables can be drawn. That choosing among all
 families keeps the promise is checked on fewer tables, and not by `make bench`, because each takes a quarter of a
@@ -181,6 +182,8 @@ class Case:
     """Among how many settings the best is picked."""
     screening: bool = False
     """Whether the rows are those of a screening design, 2^(4-1) of the extremes, in place of random ones."""
+    shared: bool = False
+    """Whether runs of a row share as much noise as each has for itself."""
 
 
 CASES = (
@@ -200,8 +203,13 @@ CASES = (
     Case("sum of parts", 8, screening=True),
     Case("plain", 8, runs=3, screening=True),
     Case("interactions", 8, runs=3, screening=True),
+    Case("sum of parts", 8, runs=3, screening=True),
+    Case("all alike", 8, runs=3, screening=True),
+    Case("plain", 8, runs=3, screening=True, shared=True),
     Case("plain", 12, runs=2),
     Case("interactions", 12, runs=2),
+    Case("plain", 12, runs=2, shared=True),
+    Case("interactions", 12, runs=2, shared=True),
     Case("heteroscedastic", 30),
     Case("heteroscedastic", 48),
     Case("heteroscedastic", 96),
@@ -277,6 +285,9 @@ def measure(case: Case, seed: int) -> Holds:
     run, unseen = GRID[order[: case.rows]], GRID[order[case.rows :]][:UNSEEN]
     units = np.repeat(np.arange(case.rows), case.runs)
     y = truth.run(run[units], rng)
+    if case.shared:
+        y = y * np.exp(truth.noise * rng.standard_normal(case.rows))[units]
+        truth = replace(truth, noise=np.sqrt(2) * truth.noise)
     limit = np.quantile(y, 1 - case.killed)
     observations = Observations(FACTORS, "t", run[units], np.minimum(y, limit), units, y > limit)
     model = fit(observations, families=case.families, seed=seed)
@@ -289,7 +300,9 @@ def measure(case: Case, seed: int) -> Holds:
         best.append(truth.holds(candidates[[picked.best]], picked.bounds[[picked.best]])[0])
         hopeful = int(np.argmin(alone))
         unadjusted.append(truth.holds(candidates[[hopeful]], alone[[hopeful]])[0])
-    again = truth.holds(run, model.predict_array(run).quantile(CONFIDENCE)) if case.runs > 1 else np.array([np.nan])
+    # Whether one more run of a row would share the noise of those before is another question.
+    repeated = case.runs > 1 and not case.shared
+    again = truth.holds(run, model.predict_array(run).quantile(CONFIDENCE)) if repeated else np.array([np.nan])
     return Holds(
         new=float(np.mean(truth.holds(unseen, bounds))),
         best=float(np.mean(best)),
@@ -304,7 +317,8 @@ def _report(case: Case, tables: int) -> None:
     found = [measure(case, FIRST_TABLE + number) for number in range(tables)]
     families = case.families[0].name if len(case.families) == 1 else f"all {len(case.families)}"
     rows = f"{case.rows}s" if case.screening else f"{case.rows}"
-    print(f"  {case.shape:17s} {rows:>4s} {case.runs:4d} {case.killed:6.2f} {families:>16s}", end="")
+    runs = f"{case.runs}+" if case.shared else f"{case.runs}"
+    print(f"  {case.shape:17s} {rows:>4s} {runs:>4s} {case.killed:6.2f} {families:>16s}", end="")
     print(f" {case.candidates:7d} {tables:6d}", end="")
     for name in ("new", "best", "unadjusted", "seen"):
         held = np.array([getattr(one, name) for one in found])

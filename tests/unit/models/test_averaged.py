@@ -123,29 +123,64 @@ def test_whether_factors_interact_is_left_open_until_rows_tell(jobs: Make) -> No
     assert 0.2 < share_without(additive, slice(6)) < 0.9
 
 
-def test_that_nothing_matters_is_plausible_where_it_is_so_and_ruled_out_where_it_is_not(jobs: Make) -> None:
-    rows = _rows(jobs(10))
-    chance = 0.1 * np.random.default_rng(2).standard_normal(10)
+def _share_of_nothing(rows: Rows) -> float:
+    return float(np.mean(_answers(LOG_LOG.fit(rows, {"order": 2}))[:, 0] == ABSENT))
 
-    def share_of_nothing(mean: Floats) -> float:
-        answers = _answers(LOG_LOG.fit(replace(rows, mean=mean, values=mean), {"order": 2}))
-        return float(np.mean(answers[:, 0] == ABSENT))
 
-    assert share_of_nothing(chance) > 0.5
-    assert share_of_nothing(rows.mean) == 0
+def test_that_nothing_matters_gets_likelier_where_it_is_so_and_is_ruled_out_where_it_is_not(jobs: Make) -> None:
+    rows = _rows(jobs(12))
+    chance = 0.1 * np.random.default_rng(2).standard_normal((10, 12))
+    beforehand = 1 / 3  # beside main effects alone and interactions
+    assert np.mean([_share_of_nothing(replace(rows, mean=mean, values=mean)) for mean in chance]) > 1.2 * beforehand
+    assert _share_of_nothing(rows) == 0
+
+
+def test_rows_that_differ_by_more_than_their_runs_say_that_something_matters(jobs: Make) -> None:
+    made = jobs(8, replicates=3)
+    replicated = _rows(made)
+    differing = 0.5 * np.random.default_rng(2).standard_normal((10, 8))
+
+    def share(rows: Rows) -> float:
+        return float(np.mean([_share_of_nothing(replace(rows, mean=mean)) for mean in differing]))
+
+    once = replace(replicated, count=np.ones(8), within=0.0)
+    assert share(replicated) < 0.1
+    assert share(once) > 0.3
+
+
+def test_runs_that_agree_to_the_last_digit_tell_nothing_of_noise(jobs: Make) -> None:
+    rows = _rows(jobs(12, replicates=2))
+    equal, almost = (LOG_LOG.fit(replace(rows, within=within), {"order": 2}) for within in (0.0, 1e-30))
+    assert np.array_equal(_answers(equal), _answers(almost))
+
+
+def test_one_row_run_twice_by_luck_alike_promises_little_more(jobs: Make) -> None:
+    made = jobs(12)
+    once = _rows(made)
+    twice = replace(once, count=np.array([2.0] + [1.0] * 11), within=1e-8)
+    wide, narrow = (
+        np.mean(np.sqrt(LOG_LOG.fit(rows, {"order": 2}).variances(made.unseen).total)) for rows in (once, twice)
+    )
+    assert narrow > 0.7 * wide
 
 
 def test_runs_of_a_row_tell_how_much_rows_may_be_off_unless_rows_differ_by_more(jobs: Make) -> None:
-    made = jobs(12, replicates=3)
-    rows = _rows(made)
-    shared = 0.3 * np.random.default_rng(3).standard_normal(12)
+    rng = np.random.default_rng(3)
+    tables = [_rows(jobs(12, replicates=3, seed=seed)) for seed in range(10)]
+    coded = [np.log(rows.settings) - np.log(rows.settings).mean(axis=0) for rows in tables]
 
-    def share_of_runs_alone(rows: Rows) -> float:
-        return float(np.mean(_answers(LOG_LOG.fit(rows, {"order": 2}))[:, -2] == ABSENT))
+    def share_of_runs_alone(shared: float) -> float:
+        """Of products of powers whose runs share some noise."""
+        shares = []
+        for rows, z in zip(tables, coded, strict=True):
+            noise = np.hypot(shared, np.sqrt(rows.within / 3))
+            mean = z @ [-0.5, -0.4, 0.2, 0.9] + noise * rng.standard_normal(12)
+            shares.append(np.mean(_answers(LOG_LOG.fit(replace(rows, mean=mean), {"order": 2}))[:, -2] == ABSENT))
+        return float(np.mean(shares))
 
-    assert share_of_runs_alone(rows) > 0.5
-    assert share_of_runs_alone(replace(rows, mean=rows.mean + shared)) < 0.2
-    assert share_of_runs_alone(_rows(jobs(12))) == 0
+    assert share_of_runs_alone(0.0) > 0.5
+    assert share_of_runs_alone(0.3) < 0.2
+    assert np.all(_answers(LOG_LOG.fit(_rows(jobs(12)), {"order": 2}))[:, -2] != ABSENT)
 
 
 def test_replicates_make_few_rows_surer(jobs: Make) -> None:

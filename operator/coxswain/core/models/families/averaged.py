@@ -7,12 +7,13 @@ Where they agree nothing changes; where they differ the spread grows by what the
 What is told is the t distribution that comes nearest to this mixture: its spread from where bounds are asked for, its
 degrees of freedom from how far its tails reach beyond.
 
-That nothing matters is an answer of its own, and so is that there are main effects only. The first is a likely one: an
-accuracy may be the same whatever the settings, chance alone then makes some of them look better, and who picks these is
-disappointed; where something does matter, few rows are enough to rule it out. The second is not: what a job takes is a
-sum of parts, and seldom a product of powers of its settings. Where rows were run several times, their runs tell how
-much runs vary; that the mean of a row differs from what is expected of it by no more than that is another answer. It
-lets a screening design with replicates promise more than one without.
+That nothing matters is a kind of answer of its own, and so is that there are main effects only; each kind is as likely
+beforehand as another. An accuracy may be the same whatever the settings: chance alone then makes some of them look
+better, and who picks these is disappointed.
+
+Where rows were run several times, their runs tell how much runs vary, and a row is either off by that alone or by
+something that its runs share, which is of a similar size. Rows that differ by much more than their runs do so because
+settings matter: without replicates that is an open question, and a screening design cannot promise much.
 
 For each kind of answer, parameters are found by adaptive importance sampling: drawn around the most plausible ones,
 weighed, and drawn again with the mean and covariance that the weights give; no weight may dwarf all others (truncated
@@ -37,11 +38,11 @@ ROUNDS = 3
 PROPOSAL_DOF = 5
 # So many of the answers are kept: what is drawn more often is what weighs more.
 ANSWERS = 64
-# How likely it is beforehand that nothing matters, and that there are main effects alone; what else there may be shares
-# the rest.
-NOTHING, MAIN_EFFECTS_ALONE = 0.5, 0.1
-# How likely it is beforehand, where rows were run several times, that they are off by the noise of their runs alone.
+# Where rows were run several times: how likely it is beforehand that they are off by the noise of their runs alone, and
+# otherwise how large the variance of what their runs share is beside that noise, and how far its logarithm may lie from
+# that.
 RUNS_ALONE = 0.5
+SHARED, SHARED_SPREAD = 0.5, 1.5
 # How far the logarithm of the noise's share in the variance of the response may lie from what is usual: a quarter of a
 # per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for the
 # absurd.
@@ -194,19 +195,30 @@ def average(bases: Sequence[GaussianRegressor]) -> AveragedRegressor:
 
 
 def _kinds(base: GaussianRegressor) -> list[tuple[Ints, float]]:
-    """The parameters that are free in each kind of answer, and how likely it is before any row was seen.
+    """The parameters that are free in each kind of answer, and how likely it is beforehand beside the others.
 
     They are: that nothing matters, main effects alone, and so on. If nothing matters there is no telling a start apart.
     """
     nothing, *effects = base.kernel.nested()
-    others = len(effects) - 1
-    main_alone = MAIN_EFFECTS_ALONE if others else 1 - NOTHING
-    likely = [main_alone] + [(1 - NOTHING - main_alone) / others for _ in range(others)]
-    kinds = [(free, base.start.likely * one) for free, one in zip(effects, likely, strict=True)]
+    kinds = [(free, base.start.likely) for free in effects]
+    if not base.start.length:
+        kinds = [(nothing, 1.0), *kinds]
     if base.within:
-        without = [(free[:-1], RUNS_ALONE * one) for free, one in kinds]
-        kinds = without + [(free, (1 - RUNS_ALONE) * one) for free, one in kinds]
-    return kinds if base.start.length else [(nothing, NOTHING), *kinds]
+        alone = [(free[:-1], RUNS_ALONE * likely) for free, likely in kinds]
+        kinds = alone + [(free, (1 - RUNS_ALONE) * likely) for free, likely in kinds]
+    return kinds
+
+
+def _beforehand(base: GaussianRegressor) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of the parameters before rows are seen; by how much their runs differ is known."""
+    usual, spread = base.kernel.prior()
+    spread[-2] = NOISE_SPREAD
+    if base.within:
+        # The logarithm of a variance that few runs tell is off by what a chi-squared variable's is.
+        half = float(np.sum(base.count - 1)) / 2
+        usual[-2] = np.log(SHARED * base.within * half) - special.digamma(half)
+        spread[-2] = np.sqrt(SHARED_SPREAD**2 + special.polygamma(1, half))
+    return usual, spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,8 +235,7 @@ def _sampled(base: GaussianRegressor, free: Ints, proposal: _Proposal | None) ->
     With another start they are much the same, so that its proposal serves; without one it takes some rounds to find.
     """
     rng = np.random.default_rng(0)
-    usual, spread = (part[free] for part in base.kernel.prior())
-    spread[free == len(base.parameters) - 2] = NOISE_SPREAD
+    usual, spread = (part[free] for part in _beforehand(base))
     low, high = np.array(base.kernel.bounds())[free].T
     parameters = np.full((DRAWS, len(base.parameters)), ABSENT)
     parameters[:, -1] = base.parameters[-1]
@@ -237,15 +248,22 @@ def _sampled(base: GaussianRegressor, free: Ints, proposal: _Proposal | None) ->
         drawn = np.clip(around.centre + steps @ around.root.T, low, high)
         parameters[:, free] = drawn
         beforehand = np.sum(stats.norm.logpdf(drawn, usual, spread), axis=1)
-        drawn_so = stats.multivariate_t.logpdf(steps, df=PROPOSAL_DOF, shape=np.eye(len(free)))
         stretched = np.sum(np.log(np.diag(around.root)))
-        logarithms = _truncated(_likelihoods(base, parameters) + beforehand - drawn_so + stretched)
+        logarithms = _truncated(_likelihoods(base, parameters) + beforehand - _density(steps) + stretched)
         weights = np.exp(logarithms - special.logsumexp(logarithms))
         centre = weights @ drawn
         away = drawn - centre
         covariance = (away * weights[:, None]).T @ away + np.diag((spread / 20) ** 2)
         proposal = _Proposal(centre, np.asarray(np.linalg.cholesky(covariance), dtype=float))
     return parameters, logarithms, around
+
+
+def _density(steps: Floats) -> Floats:
+    """The logarithm of the density of the t distribution that steps are drawn from; of no parameter at all it is 0."""
+    free = steps.shape[1]
+    size = special.gammaln((PROPOSAL_DOF + free) / 2) - special.gammaln(PROPOSAL_DOF / 2)
+    flat = size - free / 2 * np.log(PROPOSAL_DOF * np.pi)
+    return np.asarray(flat - (PROPOSAL_DOF + free) / 2 * np.log1p(np.sum(steps**2, axis=1) / PROPOSAL_DOF), dtype=float)
 
 
 def _likelihoods(base: GaussianRegressor, parameters: Floats) -> Floats:

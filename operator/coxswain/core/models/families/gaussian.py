@@ -122,7 +122,8 @@ def _unlearned(kernel: Kernel, rows: Rows, start: Start) -> GaussianRegressor:
         centre,
         unit,
         level_of(rows),
-        rows.within / unit**2,
+        # Runs that agree to the last digit shared their seed, and tell nothing of noise.
+        rows.within / unit**2 if rows.within > rows.least_noise else 0.0,
         rows.count[kept],
         shares=start.whole(rest)[1],
         expected=np.full(len(rest), float(np.mean(rows.mean[kept]))),
