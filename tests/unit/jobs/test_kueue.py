@@ -138,6 +138,25 @@ def test_a_job_in_kueue_is_steered_while_it_waits_there_but_not_in_what_kueue_ha
     assert not fewer.waits_in_kueue
 
 
+def test_a_job_that_kueue_starts_before_a_change_reaches_its_pods_says_what_it_runs_with() -> None:
+    epochs = {"field": "epochs", "min": 1, "max": 9}
+    world = World(parameters={"epochs": 9}, adjust=[epochs], steered={"epochs": 5})
+    world.settle()
+    told = world.child
+    world.ask(steered={"epochs": 4})
+    world.look()
+    assert [each.to for each in world.job.status.adjustments] == [5, 4]
+    world.child = told  # the API server refuses what comes after the start
+    world.start()
+    status = world.job.status
+    assert status.started_parameters
+    assert status.started_parameters["epochs"] == 5
+    assert [(each.before, each.to) for each in status.adjustments] == [(9, 5), (5, 4), (4, 5)]
+    assert "Kueue had started it" in status.adjustments[-1].reason
+    assert status.columns
+    assert (status.columns.adjusted, status.columns.epochs) == ("epochs=5", "0/5")
+
+
 def test_a_job_in_kueue_that_lost_its_pods_is_tried_again_after_its_pause_with_what_it_was_started_with() -> None:
     world = World(parameters={"epochs": 9}, maxRetries=1)
     world.settle()

@@ -19,6 +19,7 @@ Change = tuple[str, float, float]
 STEERED = "Steered"
 MOST_ADJUSTMENTS = 20
 _NOT_BY_THE_LAST_PLAN = "found so: an operator wrote it that ended before it could say why, or somebody else did."
+_TOO_LATE = "Kueue had started it before the last change reached its pods."
 # A forecast is news when it moves by this share of what is left, or the chance by so many points.
 _NEWS_SHARE, _NEWS_SECONDS, _NEWS_POINTS = 0.05, 2.0, 2.0
 _ASKED = "are asked for."
@@ -62,7 +63,7 @@ def with_advice(status: JobStatus, seen: Snapshot) -> JobStatus:
         would = ", ".join(f"{each.field} {each.before:g} → {each.to:g}" for each in advice.adjusted)
         message = f"it would change {would}: {advice.reason}"
         return status.having(STEERED, "False", "DryRun", message, now=seen.now) if would else status
-    new = tuple(_record(change, advice, seen.now) for change in unrecorded(seen.job))
+    new = tuple(_record(change, seen.job, advice, seen.now) for change in unrecorded(seen.job))
     if not new:
         return status
     status = status.model_copy(update={"adjustments": (*status.adjustments, *new)[-MOST_ADJUSTMENTS:]})
@@ -70,21 +71,22 @@ def with_advice(status: JobStatus, seen: Snapshot) -> JobStatus:
 
 
 def unrecorded(job: Job) -> list[Change]:
-    """What `spec.steered` changes and the status does not tell yet, whoever wrote it and whatever happened since."""
+    """What is steered and the status does not tell yet, whoever wrote it; once a job has begun, what it began with."""
     if job.spec.steering.mode == "DryRun":
         return []
-    asked, steered = asked_for(job.spec), steered_to(job.spec.steered)
     recorded = {each.field: each.to for each in job.status.adjustments}
-    before, now = asked | recorded, asked | steered
-    known = sorted((recorded | steered).keys() & now.keys())
+    before, now = asked_for(job.spec) | recorded, asked_for(job.effective)
+    known = sorted((recorded.keys() | steered_to(job.spec.steered).keys()) & now.keys())
     return [(field, before[field], now[field]) for field in known if before[field] != now[field]]
 
 
-def _record(change: Change, advice: Advice, now: datetime) -> Adjusted:
+def _record(change: Change, job: Job, advice: Advice, now: datetime) -> Adjusted:
     field, before, to = change
     planned = next((each for each in advice.adjusted if (each.field, each.to) == (field, to)), None)
     if planned is None:
-        return Adjusted(time=now, field=field, before=before, to=to, reason=_NOT_BY_THE_LAST_PLAN)
+        as_wanted = steered_to(job.spec.steered).get(field, to) == to
+        reason = _NOT_BY_THE_LAST_PLAN if as_wanted else _TOO_LATE
+        return Adjusted(time=now, field=field, before=before, to=to, reason=reason)
     return planned.model_copy(update={"before": before})
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from coxswain.core.api.status import Columns, JobStatus, Progress, Result
 from coxswain.core.jobs.ending import LOST
+from coxswain.core.jobs.parameters import asked_for, steered_to
 from coxswain.core.jobs.view import Job, Snapshot
 from coxswain.core.observations import STOPPED, SUCCEEDED
 from coxswain.core.verdict import Verdict
@@ -112,11 +113,9 @@ def with_columns(status: JobStatus, job: Job) -> JobStatus:
 
 
 def _adjusted(job: Job) -> str | None:
-    steered = job.spec.steered
-    if steered is None:
-        return None
-    changes = steered.model_dump(by_alias=True, exclude_none=True)
-    return ", ".join(f"{field}={value:g}" for field, value in changes.items())[:64] or None
+    runs_with = asked_for(job.effective)
+    steered = [field for field in steered_to(job.spec.steered) if field in runs_with]
+    return ", ".join(f"{field}={runs_with[field]:g}" for field in steered)[:64] or None
 
 
 def _clock(moment: datetime) -> str:
