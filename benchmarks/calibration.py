@@ -24,7 +24,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from coxswain.core.factors import Factor
-from coxswain.core.models import FAMILIES, Observations, fit
+from coxswain.core.models import FAMILIES, FittedModel, Observations, fit
 from coxswain.core.models.families import Family
 from coxswain.core.models.families.gaussian import GAUSSIAN_PROCESS, LOG_LOG
 from coxswain.core.models.families.parts import PARTS
@@ -43,6 +43,9 @@ Array = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
 UNSEEN = 40
 TABLES = 50
+HEADINGS = (
+    f"{'new settings':>14s} {'best of them':>14s} {'unadjusted':>14s} {'seen':>14s} {'bound':>6s} {'error %':>7s}"
+)
 FIRST_TABLE = int(os.environ.get("FIRST_TABLE", "0"))
 
 LEVELS = {
@@ -57,6 +60,16 @@ GRID = np.stack(np.meshgrid(*LEVELS.values(), indexing="ij"), axis=-1).reshape(-
 REGRESSION = replace(LOG_LOG, orders=(2,))
 MAIN_EFFECTS = replace(LOG_LOG, name="main_effects", orders=(1,))
 PROCESS = replace(GAUSSIAN_PROCESS, scales=(Scale.LOG,))
+
+
+class Known(Protocol):
+    """Jobs of which it is known how long they are expected to take, and how likely they stay within a bound."""
+
+    def expected(self, settings: Array) -> Array:
+        """The expected log duration."""
+
+    def holds(self, settings: Array, bounds: Array) -> Array:
+        """The probability that a new run stays within a bound."""
 
 
 @dataclass(frozen=True)
@@ -253,9 +266,7 @@ def run(tables: int = TABLES, tables_of_all: int = 0, *, shapes: Sequence[str] =
         f"  {'shape':17s} {'rows':>4s} {'runs':>4s} {'killed':>6s} {'families':>16s} {'best of':>7s} {'tables':>6s}",
         end="",
     )
-    print(
-        f" {'new settings':>14s} {'best of them':>14s} {'unadjusted':>14s} {'seen':>14s} {'bound':>6s} {'error %':>7s}"
-    )
+    print(f" {HEADINGS}")
     with threadpool_limits(1):
         for case, count in several:
             named = {case.shape, f"{case.shape} {case.rows}"}
@@ -291,23 +302,28 @@ def measure(case: Case, seed: int) -> Holds:
     limit = np.quantile(y, 1 - case.killed)
     observations = Observations(FACTORS, "t", run[units], np.minimum(y, limit), units, y > limit)
     model = fit(observations, families=case.families, seed=seed)
+    # Whether one more run of a row would share the noise of those before is another question.
+    repeated = case.runs > 1 and not case.shared
+    return check(model, truth, unseen, candidates=case.candidates, seen=run if repeated else None)
+
+
+def check(model: FittedModel, truth: Known, unseen: Array, *, candidates: int = 10, seen: Array | None = None) -> Holds:
+    """How often bounds hold at settings never run, at the best of some of them, and at settings run before."""
     predicted, expected = model.predict_array(unseen), np.exp(truth.expected(unseen))
     bounds = predicted.quantile(CONFIDENCE)
     best, unadjusted = [], []
-    sets = UNSEEN // case.candidates
-    for candidates, alone in zip(np.split(unseen, sets), np.split(bounds, sets), strict=True):
-        picked = model.best_of_array(candidates, CONFIDENCE)
-        best.append(truth.holds(candidates[[picked.best]], picked.bounds[[picked.best]])[0])
+    sets = len(unseen) // candidates
+    for some, alone in zip(np.split(unseen, sets), np.split(bounds, sets), strict=True):
+        picked = model.best_of_array(some, CONFIDENCE)
+        best.append(truth.holds(some[[picked.best]], picked.bounds[[picked.best]])[0])
         hopeful = int(np.argmin(alone))
-        unadjusted.append(truth.holds(candidates[[hopeful]], alone[[hopeful]])[0])
-    # Whether one more run of a row would share the noise of those before is another question.
-    repeated = case.runs > 1 and not case.shared
-    again = truth.holds(run, model.predict_array(run).quantile(CONFIDENCE)) if repeated else np.array([np.nan])
+        unadjusted.append(truth.holds(some[[hopeful]], alone[[hopeful]])[0])
+    again = np.nan if seen is None else np.mean(truth.holds(seen, model.predict_array(seen).quantile(CONFIDENCE)))
     return Holds(
         new=float(np.mean(truth.holds(unseen, bounds))),
         best=float(np.mean(best)),
         unadjusted=float(np.mean(unadjusted)),
-        seen=float(np.mean(again)),
+        seen=float(again),
         ratio=float(np.mean(bounds / expected)),
         error=float(np.mean(np.abs(predicted.point / expected - 1))),
     )
@@ -319,13 +335,17 @@ def _report(case: Case, tables: int) -> None:
     rows = f"{case.rows}s" if case.screening else f"{case.rows}"
     runs = f"{case.runs}+" if case.shared else f"{case.runs}"
     print(f"  {case.shape:17s} {rows:>4s} {runs:>4s} {case.killed:6.2f} {families:>16s}", end="")
-    print(f" {case.candidates:7d} {tables:6d}", end="")
+    print(f" {case.candidates:7d} {tables:6d} {summary(found)}", flush=True)
+
+
+def summary(found: Sequence[Holds]) -> str:
+    """Means over tables, those of what held with their standard errors."""
+    shown = []
     for name in ("new", "best", "unadjusted", "seen"):
-        held = np.array([getattr(one, name) for one in found])
-        shown = "–" if np.isnan(held).any() else f"{100 * held.mean():.1f} ± {100 * held.std() / np.sqrt(tables):.1f}"
-        print(f" {shown:>14s}", end="")
+        held = 100 * np.array([getattr(one, name) for one in found])
+        shown.append("–" if np.isnan(held).any() else f"{held.mean():.1f} ± {held.std() / np.sqrt(len(held)):.1f}")
     ratio, error = (np.mean([getattr(one, name) for one in found]) for name in ("ratio", "error"))
-    print(f" {ratio:6.2f} {100 * error:7.2f}", flush=True)
+    return " ".join(f"{held:>14s}" for held in shown) + f" {ratio:6.2f} {100 * error:7.2f}"
 
 
 if __name__ == "__main__":
