@@ -14,6 +14,7 @@ from coxswain.core.models.families.posterior import GaussianRegressor
 from coxswain.core.models.observations import Rows, put_together
 from coxswain.core.models.scales import Scale
 from coxswain.core.models.types import Floats
+from tests.unit.models.conftest import seconds
 
 KINDS = [(LOG_LOG, 2), (GAUSSIAN_PROCESS, 1)]
 Make = Callable[..., Any]
@@ -162,6 +163,17 @@ def test_one_row_run_twice_by_luck_alike_promises_little_more(jobs: Make) -> Non
         np.mean(np.sqrt(LOG_LOG.fit(rows, {"order": 2}).variances(made.unseen).total)) for rows in (once, twice)
     )
     assert narrow > 0.7 * wide
+
+
+def test_runs_that_hardly_differ_do_not_make_effects_express_everything(jobs: Make) -> None:
+    held = []
+    for seed in range(12):
+        made = jobs(12, replicates=2, noise=0.001, seed=seed)
+        regressor = LOG_LOG.fit(_rows(made), {"order": 2})
+        bound = stats.t.ppf(0.95, regressor.dof) * np.sqrt(regressor.variances(made.unseen).total)
+        held.append(np.mean(np.log(seconds(made.unseen)) < regressor.mean(made.unseen) + bound))
+    # Bounds that trusted the runs alone held for 63 %; those of one family without calibration hold for about 92 %.
+    assert np.mean(held) > 0.88
 
 
 def test_runs_of_a_row_tell_how_much_rows_may_be_off_unless_rows_differ_by_more(jobs: Make) -> None:

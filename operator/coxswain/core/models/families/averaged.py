@@ -11,9 +11,10 @@ That nothing matters is a kind of answer of its own, and so is that there are ma
 beforehand as another. An accuracy may be the same whatever the settings: chance alone then makes some of them look
 better, and who picks these is disappointed.
 
-Where rows were run several times, their runs tell how much runs vary, and a row is either off by that alone or by
-something that its runs share, which is of a similar size. Rows that differ by much more than their runs do so because
-settings matter: without replicates that is an open question, and a screening design cannot promise much.
+Where rows were run several times, their runs tell how much runs vary. A row is either off by that alone or by something
+that its runs share, which is of a similar size, or if there are effects between that and what effects usually fail to
+express. Rows that differ by much more than their runs do so because settings matter: without replicates that is an open
+question, and a screening design cannot promise much.
 
 For each kind of answer, parameters are found by adaptive importance sampling: drawn around the most plausible ones,
 weighed, and drawn again with the mean and covariance that the weights give; no weight may dwarf all others (truncated
@@ -209,16 +210,20 @@ def _kinds(base: GaussianRegressor) -> list[tuple[Ints, float]]:
     return kinds
 
 
-def _beforehand(base: GaussianRegressor) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of the parameters before rows are seen; by how much their runs differ is known."""
+def _beforehand(base: GaussianRegressor, free: Ints) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of free parameters before rows are seen; by how much their runs differ is known."""
     usual, spread = base.kernel.prior()
     spread[-2] = NOISE_SPREAD
     if base.within:
         # The logarithm of a variance that few runs tell is off by what a chi-squared variable's is.
         half = float(np.sum(base.count - 1)) / 2
-        usual[-2] = np.log(SHARED * base.within * half) - special.digamma(half)
-        spread[-2] = np.sqrt(SHARED_SPREAD**2 + special.polygamma(1, half))
-    return usual, spread
+        shared = np.log(SHARED * base.within * half) - special.digamma(half)
+        off = SHARED_SPREAD**2 + special.polygamma(1, half)
+        if len(free) > 1:  # effects are there, and what they cannot express is as large as it usually is
+            away = (usual[-2] - shared) / 2
+            shared, off = shared + away, off + away**2
+        usual[-2], spread[-2] = shared, np.sqrt(off)
+    return usual[free], spread[free]
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +240,7 @@ def _sampled(base: GaussianRegressor, free: Ints, proposal: _Proposal | None) ->
     With another start they are much the same, so that its proposal serves; without one it takes some rounds to find.
     """
     rng = np.random.default_rng(0)
-    usual, spread = (part[free] for part in _beforehand(base))
+    usual, spread = _beforehand(base, free)
     low, high = np.array(base.kernel.bounds())[free].T
     parameters = np.full((DRAWS, len(base.parameters)), ABSENT)
     parameters[:, -1] = base.parameters[-1]
