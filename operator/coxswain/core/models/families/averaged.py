@@ -8,8 +8,8 @@ What is told is the t distribution that comes nearest to this mixture: its sprea
 degrees of freedom from how far its tails reach beyond.
 
 That nothing matters is a kind of answer of its own, and so is that there are main effects only; each kind is as likely
-beforehand as another. An accuracy may be the same whatever the settings: chance alone then makes some of them look
-better, and who picks these is disappointed.
+beforehand as another. An accuracy may be the same whatever the settings: all that it varies by is noise, chance alone
+makes some of them look better, and who picks these is disappointed.
 
 Where rows were run several times, their runs tell how much runs vary. A row is either off by that alone or by something
 that its runs share, which is of a similar size, or if there are effects between that and what effects usually fail to
@@ -214,12 +214,15 @@ def _beforehand(base: GaussianRegressor, free: Ints) -> tuple[Floats, Floats]:
     """Mean and standard deviation of free parameters before rows are seen; by how much their runs differ is known."""
     usual, spread = base.kernel.prior()
     spread[-2] = NOISE_SPREAD
+    effects = len(free) > 1
+    if not effects:
+        usual[-2] = 0.0  # then noise is all that responses vary by
     if base.within:
         # The logarithm of a variance that few runs tell is off by what a chi-squared variable's is.
         half = float(np.sum(base.count - 1)) / 2
         shared = np.log(SHARED * base.within * half) - special.digamma(half)
         off = SHARED_SPREAD**2 + special.polygamma(1, half)
-        if len(free) > 1:  # effects are there, and what they cannot express is as large as it usually is
+        if effects:  # what they cannot express is as large as it usually is
             away = (usual[-2] - shared) / 2
             shared, off = shared + away, off + away**2
         usual[-2], spread[-2] = shared, np.sqrt(off)

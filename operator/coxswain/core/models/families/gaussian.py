@@ -56,21 +56,29 @@ class KernelFamily:
         return replace(self, averages=rows < FEW_ROWS)
 
     def axes(self, rows: Rows) -> Mapping[str, Sequence[Value]]:
-        """Scales and orders of interaction."""
+        """Scales and orders of interaction.
+
+        Few rows cannot tell which is best, and whichever seems so was lucky: they are averaged over up to the highest
+        order, on the scale that suits most responses.
+        """
         scales = [scale for scale in self.scales if scale in usable_scales(rows.scale.inverse(rows.values))]
         if rows.scale is Scale.LOGIT:
             scales = [Scale.LOGIT]
         if not scales:
             return {}
         orders = [order for order in self.orders if order <= len(rows.factors)] or [1]
+        if self._averages(len(rows)):
+            return {"scale": scales[:1], "order": [max(orders)]}
         return {"scale": scales, "order": orders}
 
     def fit(self, rows: Rows, setting: Setting, spread: Spread | None = None) -> KernelRegressor:  # noqa: ARG002
         """Learn the parameters from the rows, or what they may be."""
         kernel = Kernel(rows.factors, int(setting["order"]), self.smooth, log=True)
         learned = learn(kernel, rows)
-        averages = len(rows) < FEW_ROWS if self.averages is None else self.averages
-        return average(learned) if averages and len(rows) >= FEWEST_UNITS else learned[0]
+        return average(learned) if self._averages(len(rows)) and len(rows) >= FEWEST_UNITS else learned[0]
+
+    def _averages(self, rows: int) -> bool:
+        return rows < FEW_ROWS if self.averages is None else self.averages
 
     def left_out(self, regressor: KernelRegressor, rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
         """Predictions of each row without its fold, by a fit to all rows: its parameters are kept."""
