@@ -180,7 +180,7 @@ def test_runs_that_hardly_differ_do_not_make_effects_express_everything(jobs: Ma
         bound = stats.t.ppf(0.95, regressor.dof) * np.sqrt(regressor.variances(made.unseen).total)
         held.append(np.mean(np.log(seconds(made.unseen)) < regressor.mean(made.unseen) + bound))
     # Bounds that trusted the runs alone held for 63 %; those of one family without calibration hold for about 92 %.
-    assert np.mean(held) > 0.88
+    assert np.mean(held) > 0.9
 
 
 def test_runs_of_a_row_tell_how_much_rows_may_be_off_unless_rows_differ_by_more(jobs: Make) -> None:

@@ -42,7 +42,8 @@ KernelRegressor = GaussianRegressor | AveragedRegressor
 class KernelFamily:
     """Models that differ in their kernel only; `orders` and `scales` are what may be tried.
 
-    `averages` says whether predictions are averaged over plausible parameters; by default the number of rows does.
+    `averages` says whether predictions are averaged over plausible parameters, with nothing to choose; by default the
+    number of rows does.
     """
 
     name: str
@@ -58,8 +59,8 @@ class KernelFamily:
     def axes(self, rows: Rows) -> Mapping[str, Sequence[Value]]:
         """Scales and orders of interaction.
 
-        Few rows cannot tell which is best, and whichever seems so was lucky: they are averaged over up to the highest
-        order, on the scale that suits most responses.
+        Few rows cannot tell which is best, and whichever seems so was lucky: orders are averaged over, up to the
+        highest, on the first scale that the response allows.
         """
         scales = [scale for scale in self.scales if scale in usable_scales(rows.scale.inverse(rows.values))]
         if rows.scale is Scale.LOGIT:
@@ -77,9 +78,6 @@ class KernelFamily:
         learned = learn(kernel, rows)
         return average(learned) if self._averages(len(rows)) and len(rows) >= FEWEST_UNITS else learned[0]
 
-    def _averages(self, rows: int) -> bool:
-        return rows < FEW_ROWS if self.averages is None else self.averages
-
     def left_out(self, regressor: KernelRegressor, rows: Rows, folds: Ints) -> tuple[Floats, Variances]:
         """Predictions of each row without its fold, by a fit to all rows: its parameters are kept."""
         kept = _sample(len(rows), PREDICT_FROM)
@@ -89,6 +87,9 @@ class KernelFamily:
         mean[kept], own = regressor.left_out(folds[kept])
         variances.model[kept], variances.noise[kept] = own.model, own.noise
         return mean, variances
+
+    def _averages(self, rows: int) -> bool:
+        return rows < FEW_ROWS if self.averages is None else self.averages
 
 
 def learn(kernel: Kernel, rows: Rows) -> list[GaussianRegressor]:
