@@ -44,10 +44,10 @@ ANSWERS = 64
 # that.
 RUNS_ALONE = 0.5
 SHARED, SHARED_SPREAD = 0.5, 1.5
-# How far the logarithm of the noise's share in the variance of the response may lie from what is usual: a quarter of a
-# per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for the
-# absurd.
-NOISE_SPREAD = 3.0
+# How far the logarithm of the noise's share in the variance of the response may lie from what is usual: a thirtieth
+# of a per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for
+# the absurd.
+NOISE_SPREAD = 4.0
 # The logarithm of the variance of an effect that is not there.
 ABSENT = -20.0
 # Spreads are taken from the interval between these quantiles, where bounds are asked for, tails from the wider one.

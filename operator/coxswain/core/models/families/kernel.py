@@ -44,7 +44,7 @@ class Kernel:
         per cent, and how it depends on the level of the response is left open: no slope is as natural as one of -2,
         a fixed number of seconds.
         """
-        means = [0.0] + [-3.0] * (self.order - 1)
+        means = [0.0] + [-4.0] * (self.order - 1)
         spreads = [2.0] * self.order
         if self.smooth:
             means += [-1.0] + [math.log(2) + math.log(len(self.factors)) / 2] * len(self.factors)
