@@ -31,6 +31,9 @@ Censored = Annotated[
     str | None,
     typer.Option("--censored", metavar="C", help="A column of 0 and 1: runs that were killed, so took at least that."),
 ]
+Share = Annotated[
+    bool, typer.Option("--share", help="The response is a share from 0 to 1, such as an accuracy; so are predictions.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the random folds.")]
 
 COLUMNS = ("name", "r2", "rmse", "mae", "mape", "crps", "coverage", "bound_ratio")
@@ -46,6 +49,7 @@ def fit(
     categories: Categories = None,
     censored: Censored = None,
     drop_missing: DropMissing = False,
+    share: Share = False,
     without: Annotated[
         str | None, typer.Option("--without", metavar="A", help="Also tell what is lost without this factor.")
     ] = None,
@@ -61,13 +65,13 @@ def fit(
     if without:
         observations.without(without)  # a slip is told before the long fit
     with telling() as tell:
-        model = models.fit(observations, seed=seed, progress=tell)
+        model = models.fit(observations, seed=seed, shares=share, progress=tell)
         tell("importance")
         ranking = models.importance(model, observations, seed=seed)
         ablation = None
         if without:
             tell(f"without {without}")
-            ablation = models.ablate(observations, without, seed=seed)
+            ablation = models.ablate(observations, without, seed=seed, shares=share)
     tables = [_models_table(model, notes), _importance_table(model, ranking)]
     document: dict[str, Any] = {
         "response": response,

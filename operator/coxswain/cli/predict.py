@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coxswain.cli.data import Categories, DataFile, DropMissing, Factors, Group, Output, Response
-from coxswain.cli.fit import Censored, Seed, read_observations, telling
+from coxswain.cli.fit import Censored, Seed, Share, read_observations, telling
 from coxswain.cli.output import Format, Table, emit
 from coxswain.core.errors import InputError
 
@@ -33,6 +33,7 @@ def predict(
     categories: Categories = None,
     censored: Censored = None,
     drop_missing: DropMissing = False,
+    share: Share = False,
     seed: Seed = 0,
     output: Output = Format.TABLE,
 ) -> None:
@@ -52,7 +53,7 @@ def predict(
     queries = [{name: _value(text) if name in numbers else text for name, text in query.items()} for query in named]
     settings_array(observations.factors, queries)  # a slip in --at is told before the long fit
     with telling() as tell:
-        model = models.fit(observations, seed=seed, progress=tell)
+        model = models.fit(observations, seed=seed, shares=share, progress=tell)
     predictions = _predictions(model, queries, confidence / 100, limit)
     document: dict[str, Any] = {
         "response": response,

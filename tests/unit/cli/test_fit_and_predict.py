@@ -106,6 +106,26 @@ def test_a_prediction_has_a_point_a_bound_an_interval_and_what_they_rest_on(cox:
 
 
 @pytest.mark.usefixtures("quick")
+def test_of_a_share_no_bound_is_above_1_however_far_from_what_was_run(cox: Cox, tmp_path: Path) -> None:
+    table = _table()
+    table["accuracy"] = 1 / (1 + np.log10(table["seconds"]) / table["workers"])
+    path = tmp_path / "accuracy.csv"
+    table.to_csv(path, index=False)
+    asked = (path, "--response", "accuracy", "--factors", "workers,batch,network")
+    far = ("--at", "workers=64,batch=100,network=flat")
+    bounds = {}
+    for options in ((), ("--share",)):
+        code, out, _ = cox("predict", *asked, *far, *options, "-o", "json")
+        assert code == 0
+        (prediction,) = json.loads(out)["predictions"]
+        bounds[options] = prediction["high"]
+    assert bounds[()] > 1
+    assert max(table["accuracy"]) < bounds["--share",] <= 1
+    _, out, _ = cox("fit", *asked, "--share", "--without", "batch", "-o", "json")
+    assert json.loads(out)["setting"]["scale"] == "logit"
+
+
+@pytest.mark.usefixtures("quick")
 def test_with_several_settings_the_best_has_a_bound_that_allows_for_the_pick(cox: Cox, data: Path) -> None:
     others = [f"workers={workers},batch=100,network=flat" for workers in (2, 3, 3.5)]
     at = [part for text in (AT, *others) for part in ("--at", text)]
@@ -205,6 +225,7 @@ def _spoilt(data: Path, **columns: Any) -> Path:
         ((*OPTIONS, "--censored", "dead"), {}, "there is no column dead"),
         ((*OPTIONS, "--censored", "batch"), {}, "column batch must be 1 for runs that were killed"),
         ((*OPTIONS, "--group", "week"), {}, "there is no column week"),
+        ((*OPTIONS, "--share"), {}, "seconds is no share: it is"),
     ],
 )
 def test_bad_data_is_told_in_one_sentence(

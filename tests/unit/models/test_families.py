@@ -1,5 +1,6 @@
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,13 @@ def test_the_seeds_regression_keeps_to_the_response_as_it_is(jobs: Callable[...,
     rows = put_together(jobs(60).observations, Scale.IDENTITY)
     assert list(LINEAR.axes(rows)["scale"]) == [Scale.IDENTITY]
     assert set(LASSO.axes(rows)["scale"]) == {Scale.LOG, Scale.IDENTITY}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_share_is_modelled_by_its_log_odds_or_not_at_all(family: Family, jobs: Callable[..., Any]) -> None:
+    rows = put_together(jobs(40).observations, Scale.IDENTITY)
+    shares = replace(rows, scale=Scale.LOGIT)
+    assert list(family.axes(shares).get("scale", [Scale.LOGIT])) == [Scale.LOGIT]
 
 
 def test_the_combination_is_the_mean_of_its_halves(jobs: Callable[..., Any]) -> None:

@@ -57,10 +57,15 @@ def importance(
 
 
 def ablate(
-    observations: Observations, factor: str, *, families: Sequence[Family] = FAMILIES, seed: int = 0
+    observations: Observations,
+    factor: str,
+    *,
+    families: Sequence[Family] = FAMILIES,
+    seed: int = 0,
+    shares: bool = False,
 ) -> tuple[str, Scores]:
     """What would have been chosen without a factor, and how good that would be on rows not fitted."""
-    without = fit(observations.without(factor), families=families, seed=seed)
+    without = fit(observations.without(factor), families=families, seed=seed, shares=shares)
     return without.chosen, without.nested
 
 

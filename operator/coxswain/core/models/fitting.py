@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from coxswain.core.errors import InputError
 from coxswain.core.models.censoring import impute
 from coxswain.core.models.extrapolation import reach_of
 from coxswain.core.models.families import FAMILIES, Family, Setting, Spread
@@ -53,7 +54,12 @@ def fit(
 
     `shares` says that the response is a share between 0 and 1, modelled by its log-odds. `folds` is into how many parts
     rows are split to be left out; by default that depends on how many rows there are.
+
+    Raises:
+        InputError: if something is said to be a share that is none.
     """
+    if shares:
+        _require_shares(observations)
     suited = _suited(families, observations)
     choose = partial(_compete, suited)
     return _fit(observations, suited, choose, seed=seed, progress=progress, shares=shares, folds=folds)
@@ -105,6 +111,15 @@ def _fit(
         chosen = min(tuned, key=lambda name: tuned[name].score)
         family = next(family for family in families if family.name == chosen)
         return _put_together(family, tuned[chosen], sample, surveyed)
+
+
+def _require_shares(observations: Observations) -> None:
+    odd = observations.y[(observations.y < 0) | (observations.y > 1)]
+    if len(odd):
+        raise InputError(
+            f"{observations.response} is no share: it is {odd[0]:g} in a run; divide percentages by 100, or do not "
+            "call it a share."
+        )
 
 
 def _suited(families: Sequence[Family], observations: Observations) -> list[Family]:

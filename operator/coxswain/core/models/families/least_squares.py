@@ -32,6 +32,7 @@ class LinearFamily:
     degrees: tuple[int, ...]
     penalties: tuple[float, ...] = (0.0,)
     any_scale: bool = True
+    """Whether scales other than the response's own are tried."""
 
     def axes(self, rows: Rows) -> Mapping[str, Sequence[Value]]:
         """Degrees that the rows can carry, and scales."""
@@ -43,7 +44,7 @@ class LinearFamily:
         ]
         if not degrees:
             return {}
-        scales = scales_for(rows) if self.any_scale else [Scale.IDENTITY]
+        scales = scales_for(rows) if self.any_scale else [rows.scale]
         return {"scale": scales, "degree": degrees, "penalty": self.penalties}
 
     def fit(self, rows: Rows, setting: Setting, spread: Spread | None = None) -> "LinearRegressor":  # noqa: ARG002
