@@ -143,6 +143,16 @@ def test_that_nothing_matters_gets_likelier_where_it_is_so_and_is_ruled_out_wher
     assert _share_of_nothing(rows) == 0
 
 
+@pytest.mark.parametrize(("family", "order"), KINDS)
+def test_a_pick_is_taken_for_chance_only_as_far_as_nothing_may_matter(family: Any, order: int, jobs: Make) -> None:
+    rows = _rows(jobs(12))
+    chance = 0.1 * np.random.default_rng(2).standard_normal((10, 12))
+    alike = [family.fit(replace(rows, mean=mean, values=mean), {"order": order}).by_chance for mean in chance]
+    assert np.mean(alike) > 0.8
+    assert max(alike) == 1
+    assert family.fit(rows, {"order": order}).by_chance == 0
+
+
 def test_rows_that_differ_by_more_than_their_runs_say_that_something_matters(jobs: Make) -> None:
     made = jobs(8, replicates=3)
     replicated = _rows(made)

@@ -197,6 +197,14 @@ def test_there_must_be_something_to_pick_from(jobs: Callable[..., Any]) -> None:
         model.predict([INSIDE]).quantile(95)
 
 
+def test_few_rows_that_tell_settings_apart_need_no_allowance_for_the_smallest_bound(jobs: Callable[..., Any]) -> None:
+    made = jobs(12)
+    model = fit(made.observations, families=(LOG_LOG,))
+    some = made.unseen[:10]
+    assert model.best_of_array(some, 0.95).bounds == pytest.approx(model.predict_array(some).quantile(0.95))
+    assert np.all(model.best_of_array(some, 0.95, pick=Pick.ANY).bounds > model.best_of_array(some, 0.95).bounds)
+
+
 def test_a_search_never_ends_worse_than_where_it_began(jobs: Callable[..., Any]) -> None:
     sample = make_sample(jobs(40).observations, np.random.default_rng(0))
     tuned = tune(TREE, sample)

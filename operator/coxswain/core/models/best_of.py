@@ -6,7 +6,9 @@ of the model are drawn for all candidates together, as correlated as the model m
 as it would be; and bounds are raised until the one at the pick holds as often as asked. Only the model's error is
 subject to the pick. The noise of the run itself is still to come and nobody can pick it.
 
-Candidates that lie far apart are told apart rightly and cost nothing; candidates that are alike cost the most.
+Candidates that lie far apart are told apart rightly and cost nothing; candidates that are alike cost the most. Where
+predictions are averages over what few rows leave plausible, this is needed only as far as it is plausible that nothing
+matters (`families/averaged.py`).
 """
 
 from enum import StrEnum

@@ -11,6 +11,7 @@ from coxswain.core.models.best_of import Pick, raise_for_pick
 from coxswain.core.models.calibration import Calibration
 from coxswain.core.models.extrapolation import Reach
 from coxswain.core.models.families import Regressor
+from coxswain.core.models.families.averaged import AveragedRegressor
 from coxswain.core.models.known import KnownRows
 from coxswain.core.models.observations import settings_array
 from coxswain.core.models.predictive import Predictive
@@ -114,6 +115,8 @@ class FittedModel:
             pick=pick,
             rng=np.random.default_rng(seed),
         )
+        if pick is Pick.SMALLEST and isinstance(self.regressor, AveragedRegressor):
+            raised *= self.regressor.by_chance
         bounds = predictive.quantile(confidence, raised)
         best = int(np.argmin(bounds))
         return Bounds(predictive, float(predictive.cdf(bounds)[best]), bounds, best)

@@ -9,7 +9,8 @@ degrees of freedom from how far its tails reach beyond.
 
 That nothing matters is a kind of answer of its own, and so is that there are main effects only; each kind is as likely
 beforehand as another. An accuracy may be the same whatever the settings: all that it varies by is noise, chance alone
-makes some of them look better, and who picks these is disappointed.
+makes some of them look better, and who picks these is disappointed. If something does matter nobody is, because
+estimates are drawn together by as much as is plausible: the best of them was not lucky.
 
 Where rows were run several times, their runs tell how much runs vary. A row is either off by that alone or by something
 that its runs share, which is of a similar size, or if there are effects between that and what effects usually fail to
@@ -48,6 +49,8 @@ SHARED, SHARED_SPREAD = 0.5, 1.5
 # of a per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for
 # the absurd.
 NOISE_SPREAD = 4.0
+# So plausible it has to be that nothing matters for a pick to be taken for chance throughout.
+AS_LIKELY_AS_NOT = 0.5
 # The logarithm of the variance of an effect that is not there.
 ABSENT = -20.0
 # Spreads are taken from the interval between these quantiles, where bounds are asked for, tails from the wider one.
@@ -162,6 +165,12 @@ class AveragedRegressor:
         told = self._at(self.answers[0].base.settings)
         middle, wide = (_half_width(told, level) for level in (MIDDLE, TAIL))
         return float(np.interp(-np.mean(wide / middle), -TAILS_OF_T, DOFS))
+
+    @cached_property
+    def by_chance(self) -> float:
+        """How far it may be chance alone that some settings look better than others: 0 not at all, 1 throughout."""
+        without_effects = [np.all(answers.parameters[:, :-2] == ABSENT, axis=1) for answers in self.answers]
+        return min(1.0, float(np.mean(np.concatenate(without_effects))) / AS_LIKELY_AS_NOT)
 
     def _at(self, settings: Floats) -> Told:
         return _together([answers.at(settings) for answers in self.answers])
