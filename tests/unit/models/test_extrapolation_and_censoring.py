@@ -15,28 +15,47 @@ from tests.unit.models.conftest import seconds
 INSIDE = np.array([[2.0, 1.0, 64.0, 3.0]])
 FAR_EPOCHS = np.array([[2.0, 1.0, 64.0, 300.0]])
 FAR_CORES = np.array([[2.0, 8.0, 64.0, 3.0]])
+# A prediction like many, on a logarithmic scale.
+USUAL = np.array([4.0])
 
 
 def _reach(made: Any) -> Any:
     rows = put_together(made.observations, Scale.LOG)
     setting = {axis: values[0] for axis, values in FOREST.axes(rows).items()}
-    return reach_of(rows.factors, rows.settings, FOREST.fit(rows, setting))
+    return reach_of(rows, FOREST.fit(rows, setting))
 
 
 def test_a_factor_beyond_its_range_is_named_with_that_range(jobs: Callable[..., Any]) -> None:
     reach = _reach(jobs(80))
-    assert reach.notes(INSIDE) == [()]
-    assert reach.notes(FAR_EPOCHS) == [("epochs = 300 is beyond the measured range 1 to 30",)]
-    assert len(reach.notes(np.array([[100.0, 8.0, 64.0, 3.0]]))[0]) == 2
+    assert reach.notes(INSIDE, USUAL) == [()]
+    assert reach.notes(FAR_EPOCHS, USUAL) == [("epochs = 300 is beyond the measured range 1 to 30",)]
+    assert len(reach.notes(np.array([[100.0, 8.0, 64.0, 3.0]]), USUAL)[0]) == 2
 
 
 def test_it_widens_the_spread_the_more_the_further_and_the_stronger_the_trend(jobs: Callable[..., Any]) -> None:
     reach = _reach(jobs(80))
     spread = np.array([0.1])
-    inside, cores, epochs = (float(reach.widen(spread, there)[0]) for there in (INSIDE, FAR_CORES, FAR_EPOCHS))
+    inside, cores, epochs = (float(reach.widen(spread, there, USUAL)[0]) for there in (INSIDE, FAR_CORES, FAR_EPOCHS))
     assert inside == pytest.approx(0.1)
     assert inside < cores < epochs
     assert epochs > 0.5
+
+
+def test_what_no_run_came_near_to_is_promised_less_the_shorter_it_is(jobs: Callable[..., Any]) -> None:
+    made = jobs(80)
+    reach = _reach(made)
+    shortest = np.log(made.observations.y.min())
+    spreads = [float(reach.widen(np.array([0.1]), INSIDE, np.array([shortest - d]))[0]) for d in (-1, 0, 0.5, 1)]
+    assert spreads == pytest.approx([0.1, 0.1, np.hypot(0.1, 0.075), np.hypot(0.1, 0.15)])
+    (told,) = reach.notes(INSIDE, np.array([shortest - 1]))
+    assert told == (f"the prediction is below the smallest value measured, {made.observations.y.min():.3g}",)
+    assert reach.notes(INSIDE, np.array([shortest - 0.05])) == [()]
+
+
+def test_only_products_can_get_ever_shorter(jobs: Callable[..., Any]) -> None:
+    rows = put_together(jobs(20).observations, Scale.IDENTITY)
+    setting = {axis: values[0] for axis, values in FOREST.axes(rows).items()}
+    assert reach_of(rows, FOREST.fit(rows, setting)).shortest == -np.inf
 
 
 def _killed(observations: Any, limit: float) -> Any:

@@ -64,7 +64,7 @@ class FittedModel:
         variances = self.regressor.variances(settings)
         level = self.comparison.place(self.scale.inverse(location))
         spread = self.standard.spread(np.sqrt(variances.total), settings, level)
-        spread = self.reach.widen(spread, settings)
+        spread = self.reach.widen(spread, settings, location)
         share = np.clip(variances.model / variances.total, 0.0, MOST_SHARED)
         seen = np.zeros(len(settings), dtype=bool)
         if self.known is not None:
@@ -82,7 +82,7 @@ class FittedModel:
             self.calibration,
             self.known.calibration if self.known else self.calibration,
             share,
-            tuple(self.reach.notes(settings)),
+            tuple(self.reach.notes(settings, location)),
         )
 
     def correlation(self, settings: Floats) -> Floats:

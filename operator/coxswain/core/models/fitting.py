@@ -190,7 +190,7 @@ def _put_together(family: Family, tuned: Tuned, sample: Sample, surveyed: Survey
         standard=standard,
         calibration=calibration,
         known=learn_known(rows, left_out[first], spread, observations.censored),
-        reach=reach_of(observations.factors, rows.settings, regressor),
+        reach=reach_of(rows, regressor),
     )
 
 

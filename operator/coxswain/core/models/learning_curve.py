@@ -70,7 +70,8 @@ class LearningCurve:
         known = self.model.factors[:-1]
         query = settings_array(known, [self.varied.query(settings)])
         found = self.model.predict_array(np.column_stack([np.repeat(query, len(epochs), axis=0), self._place(epochs)]))
-        about_settings = (*Reach(known, np.zeros(len(known))).notes(query)[0], *self.varied.unlike(settings))
+        (beyond,) = Reach(known, np.zeros(len(known))).notes(query, np.zeros(1))
+        about_settings = (*beyond, *self.varied.unlike(settings))
         spread = np.hypot(found.spread, self.varied.ignorance(settings))
         notes = tuple((*about_settings, *self._about(count)) for count in epochs)
         return replace(found, spread=spread, notes=notes)
