@@ -64,6 +64,8 @@ def predict(
         "notes": list(left_out),
     }
     notes = [*left_out, f"By {model.chosen}, fitted to {model.rows} rows; bounds hold with {confidence:g} %."]
+    if not share and bool((abs(observations.y - 0.5) <= 0.5).all()) and any(each["high"] > 1 for each in predictions):
+        notes.append(f"If {response} is a share, which cannot be above 1, say so by --share.")
     if len(queries) > 1:
         picked = model.best_of(queries, confidence / 100)
         best = {"at": queries[picked.best], "bound": picked.bounds[picked.best], "level": 100 * picked.level}

@@ -120,6 +120,8 @@ def test_of_a_share_no_bound_is_above_1_however_far_from_what_was_run(cox: Cox, 
         (prediction,) = json.loads(out)["predictions"]
         bounds[options] = prediction["high"]
     assert bounds[()] > 1
+    assert "say so by --share" in cox("predict", *asked, *far)[1]
+    assert "say so by --share" not in cox("predict", *asked, *far, "--share")[1]
     assert max(table["accuracy"]) < bounds["--share",] <= 1
     _, out, _ = cox("fit", *asked, "--share", "--without", "batch", "-o", "json")
     assert json.loads(out)["setting"]["scale"] == "logit"
