@@ -58,9 +58,9 @@ class Reach:
         return np.asarray(np.hypot(widened, DOUBT * self.below(location)), dtype=float)
 
     def notes(self, settings: Floats, location: Floats) -> list[tuple[str, ...]]:
-        """For each setting what lies beyond what was measured: a sentence for each factor, and for the response."""
+        """For each setting what lies beyond what was measured: a sentence for each factor, or for the response."""
         return [
-            (*self._beyond_a_range(setting, far), *self._below_the_shortest(below))
+            tuple(self._beyond_a_range(setting, far) or self._below_the_shortest(below))
             for setting, far, below in zip(settings, self.beyond(settings), self.below(location), strict=True)
         ]
 
