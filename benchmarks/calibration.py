@@ -238,6 +238,7 @@ CASES = (
     Case("plain", 12, (PROCESS,)),
     Case("plain", 24, (PROCESS,)),
     Case("curved", 64, (PROCESS,)),
+    Case("sum of parts", 10, (PROCESS,)),
     Case("sum of parts", 14, (PROCESS,)),
     Case("sum of parts", 32, (PARTS,)),
     Case("sum of parts", 32, (PROCESS,)),

@@ -7,7 +7,8 @@ much as it changes over that distance inside. On top of that the spread grows in
 All factors may lie inside and the response beyond: shorter than any run that was measured. On a logarithmic scale
 nothing keeps the product of the best levels from getting ever shorter, but something always does: a start, a part of
 the work that nothing speeds up. Rows show it only once they come near it, and the setting that is predicted to be the
-shortest is the one which gets picked. So the way from the shortest run down to a prediction is doubted too.
+shortest is the one which gets picked. So however sure a model is there, it is no surer than a share of the way from the
+shortest run down to its prediction; a spread that is wider already has this in it.
 """
 
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ from coxswain.core.models.types import Floats
 
 # The trend over a factor is averaged over at most this many rows.
 MOST_ROWS = 100
-# A prediction below the shortest response may be off by this share of the way down to it, as a standard deviation.
-DOUBT = 0.15
+# A prediction below the shortest response is off by at least this share of the way down to it, as a standard deviation.
+DOUBT = 0.3
 # On a logarithmic scale: a tenth below the shortest response and less is not worth a word.
 WORTH_SAYING = 0.1
 
@@ -55,7 +56,7 @@ class Reach:
         far = self.beyond(settings)
         trend = np.sqrt(np.sum((far * self.trends) ** 2, axis=1))
         widened = np.hypot(spread * (1 + far.max(axis=1, initial=0.0)), trend)
-        return np.asarray(np.hypot(widened, DOUBT * self.below(location)), dtype=float)
+        return np.asarray(np.maximum(widened, DOUBT * self.below(location)), dtype=float)
 
     def notes(self, settings: Floats, location: Floats) -> list[tuple[str, ...]]:
         """For each setting what lies beyond what was measured: a sentence for each factor, or for the response."""

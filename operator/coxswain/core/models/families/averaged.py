@@ -49,8 +49,8 @@ SHARED, SHARED_SPREAD = 0.5, 1.5
 # of a per cent is as natural as all of it. A single answer needs a narrower prior, or a handful of rows would ask for
 # the absurd.
 NOISE_SPREAD = 4.0
-# So plausible it has to be that nothing matters for a pick to be taken for chance throughout.
-AS_LIKELY_AS_NOT = 0.5
+# So plausible it has to be that nothing matters for bounds to be raised for the pick in full.
+CHANCE_ENOUGH = 0.25
 # The logarithm of the variance of an effect that is not there.
 ABSENT = -20.0
 # Spreads are taken from the interval between these quantiles, where bounds are asked for, tails from the wider one.
@@ -170,7 +170,7 @@ class AveragedRegressor:
     def by_chance(self) -> float:
         """How far it may be chance alone that some settings look better than others: 0 not at all, 1 throughout."""
         without_effects = [np.all(answers.parameters[:, :-2] == ABSENT, axis=1) for answers in self.answers]
-        return min(1.0, float(np.mean(np.concatenate(without_effects))) / AS_LIKELY_AS_NOT)
+        return min(1.0, float(np.mean(np.concatenate(without_effects))) / CHANCE_ENOUGH)
 
     def _at(self, settings: Floats) -> Told:
         return _together([answers.at(settings) for answers in self.answers])

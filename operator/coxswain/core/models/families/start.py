@@ -17,7 +17,7 @@ from coxswain.core.models.scales import Scale
 from coxswain.core.models.types import Floats
 
 # How likely a start is beforehand that matters, and what it may be of the shortest response.
-MATTERS = 0.1
+MATTERS = 0.05
 SHARES = (0.3, 0.6, 0.8, 0.9)
 
 
