@@ -138,6 +138,7 @@ def test_beyond_what_was_measured_bounds_are_wider_and_say_so(family: Family, jo
     assert width[0] < width[1] < width[2]
     assert predicted.notes[0] == ()
     assert predicted.notes[1] == ("epochs = 60 is beyond the measured range 1 to 30",)
+    assert predicted.basis(0.95) == [Basis.CONFORMAL, Basis.PARAMETRIC, Basis.PARAMETRIC]
 
 
 def test_killed_runs_count(jobs: Callable[..., Any]) -> None:

@@ -65,9 +65,10 @@ class Predictive:
         return self.quantile((1 - confidence) / 2), self.quantile((1 + confidence) / 2)
 
     def basis(self, level: float) -> list[Basis]:
-        """What each bound at a level rests on."""
+        """What each bound at a level rests on; beyond what was measured how wide it is, is assumed."""
         new, seen = self.new_rows.basis(level), self.seen_rows.basis(level)
-        return [seen if known else new for known in self.seen]
+        inside = [seen if known else new for known in self.seen]
+        return [Basis.PARAMETRIC if beyond else basis for basis, beyond in zip(inside, self.notes, strict=True)]
 
     def _response(self, value: Floats) -> Floats:
         response = self.scale.inverse(value)
