@@ -2,6 +2,7 @@ import csv
 import io
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,22 @@ def test_people_read_what_was_chosen_and_how_well_it_does(cox: Cox, data: Path) 
     assert code == 0
     assert "Chosen: loglog" in out
     assert "fitted to 24 rows" in out
+    assert "folds of its own" not in out
+
+
+@pytest.mark.usefixtures("quick")
+def test_people_read_why_another_model_leads_the_table_than_was_chosen(
+    cox: Cox, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_it_is = models.fit
+
+    def fit(*arguments: Any, **options: Any) -> models.FittedModel:
+        model = as_it_is(*arguments, **options)
+        return replace(model, models=model.models[::-1])
+
+    monkeypatch.setattr(models, "fit", fit)
+    _, out, _ = cox("fit", data, *OPTIONS)
+    assert "Choosing has folds of its own, apart from those above, where tree leads." in " ".join(out.split())
     assert "What the predictions go by" in out
 
 
