@@ -141,15 +141,13 @@ def _models_table(model: "FittedModel", left_out: Sequence[str]) -> Table:
     rows = [tuple(getattr(scores, column) for column in COLUMNS) for scores in model.models]
     setting = ", ".join(f"{axis} {value}" for axis, value in model.tuned.setting.items())
     nested, ahead = model.nested, model.models[0].name
-    notes = [
-        *left_out,
-        f"Chosen: {model.chosen} ({setting}), fitted to {model.rows} rows.",
-        *([f"Choosing has folds of its own, apart from those above, where {ahead} leads."] * (ahead != model.chosen)),
-        (
-            f"Choosing anew in each fold gives MAPE {nested.mape:.2%} and bounds that hold for {nested.coverage:.1%} "
-            f"of runs, {nested.bound_ratio:.2f} times the actual value on average."
-        ),
-    ]
+    notes = [*left_out, f"Chosen: {model.chosen} ({setting}), fitted to {model.rows} rows."]
+    if ahead != model.chosen:
+        notes.append(f"Choosing has folds of its own, apart from those above, where {ahead} leads.")
+    notes.append(
+        f"Choosing anew in each fold gives MAPE {nested.mape:.2%} and bounds that hold for {nested.coverage:.1%} "
+        f"of runs, {nested.bound_ratio:.2f} times the actual value on average."
+    )
     return Table(f"Models of {model.response}, by their error on rows not fitted", COLUMNS, rows, notes, SHOWN)
 
 
