@@ -86,9 +86,8 @@ def make_dataset(
         complete, rows = table[measured], rows[measured]
     if complete.empty:
         raise InputError(f"no rows have a value in column {response}; add measurements.")
-    _refuse_missing(complete[response], "fill in or drop (--drop-missing)")
-    for column in (*factors, *beside.values()):
-        _refuse_missing(complete[column], "fill in or leave out")
+    for column in (response, *factors, *beside.values()):
+        _refuse_missing(complete[column])
 
     made = tuple(_factor(complete[name], codings.get(name, Coding.LINEAR)) for name in factors)
     blocks = _factor(complete[block], Coding.LINEAR) if block else None
@@ -137,11 +136,11 @@ def _category(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _refuse_missing(column: pd.Series, remedy: str) -> None:
+def _refuse_missing(column: pd.Series) -> None:
     missing = int(column.isna().sum())
     if missing:
         values, rows = ("values", "those rows") if missing > 1 else ("value", "that row")
-        raise InputError(f"column {column.name} has {missing} missing {values}; {remedy} {rows}.")
+        raise InputError(f"column {column.name} has {missing} missing {values}; fill in or drop {rows}.")
 
 
 def _finite_numbers(column: pd.Series) -> npt.NDArray[np.float64]:

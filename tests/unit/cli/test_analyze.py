@@ -104,7 +104,7 @@ def test_failed_runs_may_be_left_out_and_that_is_said(cox: Cox, data: Path) -> N
     data.write_text("\n".join(lines), encoding="utf-8")
     code, _, err = cox("analyze", data, "-r", "y", "-f", "a,b,c,d")
     assert code == 2
-    assert err == "cox: column y has 1 missing value; fill in or drop (--drop-missing) that row.\n"
+    assert err == "cox: column y has 1 missing value; fill in or drop that row.\n"
     _, out, _ = cox("analyze", data, "-r", "y", "-f", "a,b,c,d", "--drop-missing", "-o", "json")
     assert json.loads(out)["notes"][0] == "1 row without a value of y left out."
 
@@ -116,7 +116,7 @@ def test_a_failed_run_of_an_experiment_is_left_out_of_its_table_and_that_is_said
         table = folder.write_table([*observations[:3], failed, *observations[4:]])
     arguments = ("-r", "duration", "-f", "batch_size,network,epochs", "--log", "batch_size")
     code, _, err = cox("analyze", table, *arguments)
-    assert (code, err) == (2, "cox: column duration has 1 missing value; fill in or drop (--drop-missing) that row.\n")
+    assert (code, err) == (2, "cox: column duration has 1 missing value; fill in or drop that row.\n")
     _, out, _ = cox("analyze", table, *arguments, "--drop-missing", "-o", "json")
     found = json.loads(out)
     assert (found["rows"], found["notes"][0]) == (15, "1 row without a value of duration left out.")
@@ -157,8 +157,8 @@ def test_a_factor_of_numbers_may_be_declared_to_have_categories(cox: Cox, tmp_pa
         ("a,b,y\n1,1,5\n2,2,6\n", ["-r", "y", "-f", "a,gpus"], "there is no column gpus; the columns are a, b, y."),
         ("a,y\n1,5\n2,fast\n", ["-r", "y", "-f", "a"], "column y must be numbers, but has fast; correct or leave out"),
         ("a,y\n1,5\n1,6\n", ["-r", "y", "-f", "a"], "factor a has only one value (1); leave it out or vary it."),
-        ("a,y\n1,5\n2,\n", ["-r", "y", "-f", "a"], "column y has 1 missing value; fill in or drop (--drop-missing)"),
-        ("a,y\n1,5\nNaN,6\n", ["-r", "y", "-f", "a"], "column a has 1 missing value; fill in or leave out that row."),
+        ("a,y\n1,5\n2,\n", ["-r", "y", "-f", "a"], "column y has 1 missing value; fill in or drop that row."),
+        ("a,y\n1,5\nNaN,6\n", ["-r", "y", "-f", "a"], "column a has 1 missing value; fill in or drop that row."),
         (
             "a,b,y\n1,1,5\n2,1,6\n1,2,7\n",
             ["-r", "y", "-f", "a,b"],
