@@ -69,7 +69,7 @@ cluster: $(READY) ## start a Kubernetes on this machine (Linux, root); prints th
 cluster-down: $(READY) ## stop it and remove all traces of it, also of a crashed one
 	@$(CLUSTER) down
 
-bench: $(READY) ## measure errors, calibration, queues and speed (a quarter of an hour)
+bench: $(READY) ## measure errors, calibration, queues and speed (half an hour)
 	@$(BIN)/python -m benchmarks
 
 crds: $(READY) ## copy the spec of a job into the template of an experiment

@@ -1,4 +1,4 @@
-"""Measure: `python -m benchmarks` runs what one core can do in a quarter of an hour, with names only what is named.
+"""Measure: `python -m benchmarks` runs what one core can do in half an hour, with names only what is named.
 
 Some take longer or need more than this machine's time, and run only if they are named. All print as they go.
 """
